@@ -1,0 +1,82 @@
+"""Everything this package raises, under one root.
+
+A message says what was wrong, what was given and what is valid. It never carries a value of the data:
+column names, counts and limits only.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class PrivacyPluginError(Exception):
+    """The root of every error this package raises."""
+
+
+class ParameterError(PrivacyPluginError):
+    """An argument has the wrong type or lies outside its range."""
+
+
+class ColumnError(PrivacyPluginError):
+    """A column is missing, named twice, or not fit for its role."""
+
+
+class SourceError(PrivacyPluginError):
+    """The data cannot be read, or is of a kind no source understands."""
+
+
+class EmptyTableError(SourceError):
+    """There is nothing to judge: a table without rows is never called private."""
+
+
+class HierarchyError(PrivacyPluginError):
+    """A generalization hierarchy is malformed or does not cover the data."""
+
+
+class PolicyError(PrivacyPluginError):
+    """A policy is incomplete, contradictory or names what does not exist."""
+
+
+class CertificateError(PrivacyPluginError):
+    """A release is not covered by a valid certificate."""
+
+
+class BudgetError(PrivacyPluginError):
+    """A randomized release would spend more privacy budget than there is."""
+
+
+class InfeasibleError(PrivacyPluginError):
+    """No allowed transformation meets the requirements."""
+
+
+class TooLargeError(PrivacyPluginError):
+    """The exact computation would exceed a stated limit of time or memory."""
+
+
+def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:
+    """Say that a name is unknown, with the nearest valid one as a hint.
+
+    >>> unknown_name("metric", "k_anonimity", ["k_anonymity", "l_diversity"])
+    "unknown metric 'k_anonimity'; did you mean 'k_anonymity'? valid: k_anonymity, l_diversity"
+    """
+    names = sorted(valid)
+    near = get_close_matches(given, names, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    return f"unknown {kind} {given!r}{hint} valid: {', '.join(names)}"
+
+
+def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str = "columns") -> None:
+    """Refuse an empty list, a repeated name or a name the table does not have, before any query runs.
+
+    SQLite reads an unknown quoted name as a string constant: without this check a misspelt
+    quasi-identifier would look perfectly private.
+    """
+    if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
+        raise ColumnError(f"{role} must be a list of column names, not a single value")
+    if not wanted:
+        raise ColumnError(f"{role} is empty; name at least one column")
+    repeated = sorted({name for name in wanted if list(wanted).count(name) > 1})
+    if repeated:
+        raise ColumnError(f"{role} names {', '.join(map(repr, repeated))} more than once")
+    for name in wanted:
+        if name not in present:
+            raise ColumnError(unknown_name(f"column in {role}", name, present))

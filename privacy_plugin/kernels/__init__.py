@@ -1,0 +1,1 @@
+"""The few hot loops, compiled: arrays in, arrays out."""
