@@ -1,0 +1,30 @@
+"""A recoding: what an anonymizer decided, in a form that every engine can carry out where the data lives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from privacy_plugin.errors import ColumnError, require_columns
+from privacy_plugin.frequency.values import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recoding:
+    """Which columns stay, what their values become, and which rows are suppressed.
+
+    `mappings[column]` gives the new value of every original value (both canonical); columns without a mapping
+    stay as they are. `suppressed` holds tuples of *new* values over `suppressed_columns`: their rows are left
+    out (`drop`) or have `*` in all those columns (`mask`).
+    """
+
+    keep: tuple[str, ...]
+    mappings: Mapping[str, Mapping[Value, Value]]
+    suppressed_columns: tuple[str, ...] = ()
+    suppressed: frozenset[tuple[Value, ...]] = field(default_factory=frozenset)
+    suppression: Literal["drop", "mask"] = "drop"
+
+    def __post_init__(self) -> None:
+        require_columns(self.keep, self.keep, role="keep")
+        for column in (*self.mappings, *self.suppressed_columns):
+            if column not in self.keep:
+                raise ColumnError(f"column {column!r} is recoded but not kept")

@@ -1,0 +1,275 @@
+"""The frequency table: distinct rows as small integer codes, how many people have them, and what the codes mean."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError, require_columns
+from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
+from privacy_plugin.frequency.values import Value, canonical, key, sorted_values
+
+Dictionary = tuple[Value, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FrequencyTable:
+    """Distinct rows with counts, the only thing a metric ever looks at.
+
+    `codes[r, c]` is the position of row r's value in `dictionaries[c]`; `counts[r]` says how many rows of the
+    source (or, with a `unit`, how many distinct people) have it. Rows are distinct and in ascending code order,
+    dictionaries are sorted, hold each value once and only values that occur: two tables of equal content are
+    equal array by array, whatever engine, row order or index they came from.
+
+    >>> table = FrequencyTable.from_rows(["age", "sex"], [(30, "f"), (30, "f"), (41, "m")])
+    >>> table.rows, table.distinct
+    (3, 2)
+    """
+
+    columns: tuple[str, ...]
+    codes: Codes
+    counts: Integers
+    dictionaries: tuple[Dictionary, ...]
+    unit: str | None = None
+
+    @classmethod
+    def from_columns(
+        cls,
+        columns: Sequence[str],
+        codes: Sequence[npt.NDArray[np.integer]],
+        raw_dictionaries: Sequence[Iterable[Any]],
+        counts: Integers,
+        *,
+        unit: str | None = None,
+    ) -> "FrequencyTable":
+        """Build a table from an engine's groups: one code array and one list of raw values a column.
+
+        Raw values that mean the same (NaN and None, 39 and 39.0) become one, and their rows are merged.
+        """
+        recoded, dictionaries = [], []
+        for column_codes, raw in zip(codes, raw_dictionaries, strict=True):
+            positions, dictionary = _canonical_dictionary(raw)
+            recoded.append(positions[column_codes] if len(positions) else column_codes.astype(np.int32))
+            dictionaries.append(dictionary)
+        return _assemble(tuple(columns), recoded, dictionaries, counts, unit)
+
+    @classmethod
+    def from_rows(
+        cls, columns: Sequence[str], rows: Iterable[Sequence[Any]], counts: Sequence[int] | None = None
+    ) -> "FrequencyTable":
+        """Build a table from Python rows, each counting once unless `counts` says otherwise."""
+        listed = [tuple(row) for row in rows]
+        weights = np.ones(len(listed), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        positions = np.arange(len(listed), dtype=np.int32)
+        raw = list(zip(*listed, strict=True)) if listed else [()] * len(columns)
+        return cls.from_columns(columns, [positions] * len(columns), raw, weights)
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the source (people, with a unit) the table stands for."""
+        return int(self.counts.sum())
+
+    @property
+    def distinct(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.counts)
+
+    @cached_property
+    def cardinalities(self) -> tuple[int, ...]:
+        """How many values each column has."""
+        return tuple(len(dictionary) for dictionary in self.dictionaries)
+
+    def position(self, column: str) -> int:
+        """Return a column's position, or say which columns there are."""
+        require_columns([column], self.columns)
+        return self.columns.index(column)
+
+    def column_codes(self, column: str) -> Codes:
+        """Return the codes of one column."""
+        codes: Codes = self.codes[:, self.position(column)]
+        return codes
+
+    def dictionary(self, column: str) -> Dictionary:
+        """Return the values of one column, in code order."""
+        return self.dictionaries[self.position(column)]
+
+    def values(self, row: int) -> tuple[Value, ...]:
+        """Return the values of one distinct row."""
+        return tuple(d[c] for d, c in zip(self.dictionaries, self.codes[row], strict=True))
+
+    def require_rows(self) -> None:
+        """Refuse an empty table: nothing was looked at, so nothing may be called private."""
+        if not self.rows:
+            raise EmptyTableError("the table has no rows; an empty table is never judged private")
+
+    def require_one_row_a_person(self, what: str) -> None:
+        """Refuse a table that counts people by a unit column, for theories that need one row a person."""
+        if self.unit is not None:
+            raise ParameterError(
+                f"{what} is defined for one row a person, but rows belong to people through the unit column "
+                f"{self.unit!r}; aggregate the table to one row a person first"
+            )
+
+    def project(self, columns: Sequence[str]) -> "FrequencyTable":
+        """Keep some columns and merge the rows that become equal.
+
+        With a unit this cannot be done: a person's rows may merge, and only the engine can count people again.
+        """
+        require_columns(columns, self.columns)
+        if tuple(columns) == self.columns:
+            return self
+        if self.unit is not None:
+            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group the source again")
+        positions = [self.columns.index(name) for name in columns]
+        return _assemble(
+            tuple(columns),
+            [self.codes[:, p] for p in positions],
+            [self.dictionaries[p] for p in positions],
+            self.counts,
+            None,
+        )
+
+    def recode(self, mappings: Mapping[str, tuple[npt.NDArray[np.integer], Dictionary]]) -> "FrequencyTable":
+        """Replace columns' values (new code of each old code, new values) and merge the rows that become equal.
+
+        Roll-up through a hierarchy is a recoding; with a unit it is refused for the reason `project` gives.
+        """
+        if self.unit is not None:
+            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group the source again")
+        columns, dictionaries = [], []
+        for position, name in enumerate(self.columns):
+            mapping, values = mappings.get(name, (None, self.dictionaries[position]))
+            codes = self.codes[:, position]
+            columns.append(codes if mapping is None else mapping.astype(np.int32)[codes])
+            dictionaries.append(values)
+        return FrequencyTable.from_columns(self.columns, columns, dictionaries, self.counts)
+
+    def classes(self, quasi_identifiers: Sequence[str]) -> "Classes":
+        """Divide the rows into equivalence classes: equal on the quasi-identifiers."""
+        self.require_rows()
+        require_columns(quasi_identifiers, self.columns, role="quasi_identifiers")
+        positions = [self.columns.index(name) for name in quasi_identifiers]
+        packed, size = pack([self.codes[:, p] for p in positions], [self.cardinalities[p] for p in positions])
+        members, first = group(packed, size)
+        if self.unit is not None and len(first) != self.distinct:
+            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group by the class alone")
+        return Classes(
+            quasi_identifiers=tuple(quasi_identifiers),
+            members=members,
+            sizes=sum_by(members, self.counts, len(first)),
+            example_rows=first,
+        )
+
+    def histograms(self, quasi_identifiers: Sequence[str], sensitive: str) -> "Histograms":
+        """Count the sensitive values inside every class."""
+        if sensitive in quasi_identifiers:
+            raise ColumnError(f"column {sensitive!r} cannot be both a quasi-identifier and the sensitive column")
+        self.require_one_row_a_person("a class histogram")
+        table = self.project([*quasi_identifiers, sensitive])
+        classes = table.classes(quasi_identifiers)
+        order = np.argsort(classes.members, kind="stable")
+        offsets = np.zeros(len(classes.sizes) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(classes.members, minlength=len(classes.sizes)), out=offsets[1:])
+        return Histograms(
+            classes=classes,
+            offsets=offsets,
+            values=table.codes[order, -1],
+            counts=table.counts[order],
+            dictionary=table.dictionaries[-1],
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Classes:
+    """The equivalence classes of a table: which rows belong to which, and how many people each holds."""
+
+    quasi_identifiers: tuple[str, ...]
+    members: Integers
+    sizes: Integers
+    example_rows: Integers
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Histograms:
+    """How often each sensitive value occurs in each class: class i owns entries offsets[i] to offsets[i + 1]."""
+
+    classes: Classes
+    offsets: Integers
+    values: Codes
+    counts: Integers
+    dictionary: Dictionary
+
+    @cached_property
+    def entry_classes(self) -> Integers:
+        """The class each entry belongs to."""
+        return np.repeat(np.arange(len(self.classes), dtype=np.int64), np.diff(self.offsets))
+
+    @cached_property
+    def totals(self) -> Integers:
+        """How often each sensitive value occurs in the whole table."""
+        return sum_by(self.values.astype(np.int64), self.counts, len(self.dictionary))
+
+
+def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
+    """Add up tables over the same columns, as if their rows had been in one source."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = tables[0].columns
+    codes: list[npt.NDArray[np.int32]] = []
+    raw: list[list[Value]] = []
+    for position in range(len(columns)):
+        starts = np.cumsum([0, *(table.cardinalities[position] for table in tables)])
+        codes.append(np.concatenate([t.codes[:, position] + int(s) for t, s in zip(tables, starts, strict=False)]))
+        raw.append([value for table in tables for value in table.dictionaries[position]])
+    counts = np.concatenate([table.counts for table in tables])
+    return FrequencyTable.from_columns(columns, codes, raw, counts)
+
+
+def _canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
+    """Return the new position of each raw value, and the sorted canonical values."""
+    values = [canonical(value) for value in raw]
+    by_key = {key(value): value for value in values}
+    dictionary = tuple(sorted_values(by_key.values()))
+    numbers = {key(value): number for number, value in enumerate(dictionary)}
+    return np.array([numbers[key(value)] for value in values], dtype=np.int32), dictionary
+
+
+def _assemble(
+    columns: tuple[str, ...],
+    codes: Sequence[npt.NDArray[np.integer]],
+    dictionaries: Sequence[Dictionary],
+    counts: Integers,
+    unit: str | None,
+) -> FrequencyTable:
+    """Merge equal rows, order them, and forget values that no longer occur."""
+    packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
+    groups, first = group(packed, size)
+    if unit is not None and len(first) != len(packed):
+        raise ParameterError(
+            f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "
+            "store missing values in one form only"
+        )
+    kept, remaining = [], []
+    for column_codes, dictionary in zip(codes, dictionaries, strict=True):
+        selected = column_codes[first]
+        used = np.zeros(len(dictionary), dtype=bool)
+        used[selected] = True
+        numbers = (np.cumsum(used) - 1).astype(np.int32)
+        kept.append(numbers[selected] if len(dictionary) else selected.astype(np.int32))
+        remaining.append(tuple(v for v, u in zip(dictionary, used, strict=True) if u))
+    matrix = np.empty((len(first), len(columns)), dtype=np.int32, order="F")
+    for position, column in enumerate(kept):
+        matrix[:, position] = column
+    return FrequencyTable(
+        columns=columns,
+        codes=matrix,
+        counts=sum_by(groups, counts.astype(np.int64), len(first)),
+        dictionaries=tuple(remaining),
+        unit=unit,
+    )

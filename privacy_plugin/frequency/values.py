@@ -1,0 +1,133 @@
+"""One value, one meaning, whatever engine it came from.
+
+Engines disagree on how they hand over the same value: 39 or 39.0 or Decimal("39.00"), NaN or None or NaT,
+a date or a timestamp at midnight. `canonical` removes those differences and no others, because calling two
+different values equal would make classes look larger, and the table safer, than it is.
+
+Rules: every kind of missing value is `None`; a boolean is never the number 1; text is never a number;
+`*` (suppressed) is ordinary text and never missing; text is compared code point by code point.
+"""
+
+import math
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any, TypeAlias
+
+Value: TypeAlias = bool | int | float | Decimal | date | str | bytes | None
+Key: TypeAlias = tuple[int, str]
+
+SUPPRESSED = "*"
+
+_MISSING, _BOOLEAN, _NUMBER, _TIME, _TEXT, _BYTES = range(6)
+
+
+def canonical(raw: Any) -> Value:
+    """Return the one form of a value that every engine's form of it becomes.
+
+    >>> canonical(39.0), canonical(float("nan")), canonical(True), canonical("39")
+    (39, None, True, '39')
+    """
+    if raw is None or type(raw) in (str, int, bool):
+        return raw  # type: ignore[no-any-return]  # nearly every value: keep it one comparison away
+    return _canonical_other(_unwrap(raw))
+
+
+def _unwrap(raw: Any) -> Any:
+    """Take the plain value out of numpy scalars and enumeration members."""
+    if isinstance(raw, Enum):
+        return raw.value
+    return raw.item() if type(raw).__module__ == "numpy" and hasattr(raw, "item") else raw
+
+
+def _canonical_other(raw: Any) -> Value:
+    if raw is None or isinstance(raw, bool | int | bytes):
+        return raw
+    if isinstance(raw, str):
+        return str(raw)
+    if isinstance(raw, float):
+        return _canonical_float(raw)
+    if isinstance(raw, Decimal):
+        return _canonical_decimal(raw)
+    if raw != raw:  # noqa: PLR0124  NaT and its relatives are the values that differ from themselves
+        return None
+    if isinstance(raw, datetime):
+        return _canonical_datetime(raw)
+    if isinstance(raw, date):
+        return raw
+    if isinstance(raw, bytearray | memoryview):
+        return bytes(raw)
+    return raw.isoformat() if isinstance(raw, time) else str(raw)
+
+
+def _canonical_float(raw: float) -> Value:
+    if math.isnan(raw):
+        return None
+    return int(raw) if raw.is_integer() else raw
+
+
+def _canonical_decimal(raw: Decimal) -> Value:
+    if raw.is_nan():
+        return None
+    if raw.is_infinite():
+        return float(raw)
+    return int(raw) if raw == raw.to_integral_value() else raw.normalize()
+
+
+def _canonical_datetime(raw: datetime) -> Value:
+    moment = raw.astimezone(UTC).replace(tzinfo=None) if raw.tzinfo is not None else raw
+    if getattr(moment, "nanosecond", 0):  # pandas keeps nanoseconds, which datetime would cut off
+        return moment.isoformat()
+    plain = datetime(*moment.timetuple()[:6], microsecond=moment.microsecond)
+    return plain.date() if plain.time() == time() else plain
+
+
+def label(value: Value) -> str:
+    """Return the text of a canonical value, as hierarchies and reports write it; a missing value is empty.
+
+    >>> label(39), label(True), label(date(2024, 2, 29)), label(None)
+    ('39', 'true', '2024-02-29', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, date):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def kind(value: Value) -> int:
+    """Return the kind of a canonical value; values of different kinds are never equal."""
+    if value is None:
+        return _MISSING
+    if isinstance(value, str):
+        return _TEXT
+    if isinstance(value, bool):
+        return _BOOLEAN
+    if isinstance(value, int | float | Decimal):
+        return _NUMBER
+    return _TIME if isinstance(value, date) else _BYTES
+
+
+def key(value: Value) -> Key:
+    """Return what identifies a canonical value: equal keys mean the same value in every engine and table."""
+    return kind(value), label(value)
+
+
+def sorted_values(values: Iterable[Value]) -> list[Value]:
+    """Sort canonical values: missing first, then booleans, numbers, times, text; numbers by size."""
+    return sorted(values, key=_sort_key)
+
+
+def _sort_key(value: Value) -> tuple[Any, ...]:
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return _NUMBER, value, ""
+    return kind(value), 0, label(value)
