@@ -174,6 +174,7 @@ class FrequencyTable:
         offsets = np.zeros(len(classes.sizes) + 1, dtype=np.int64)
         np.cumsum(np.bincount(classes.members, minlength=len(classes.sizes)), out=offsets[1:])
         return Histograms(
+            table=table,
             classes=classes,
             offsets=offsets,
             values=table.codes[order, -1],
@@ -199,6 +200,7 @@ class Classes:
 class Histograms:
     """How often each sensitive value occurs in each class: class i owns entries offsets[i] to offsets[i + 1]."""
 
+    table: FrequencyTable
     classes: Classes
     offsets: Integers
     values: Codes

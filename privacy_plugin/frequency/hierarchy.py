@@ -1,0 +1,151 @@
+"""Generalization hierarchies: what a value becomes at each level, from itself to `*`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacy_plugin.errors import HierarchyError, ParameterError
+from privacy_plugin.frequency.grouping import Codes
+from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label, sorted_values
+
+_NAMED_AT_MOST = 10
+
+
+class Hierarchy(ABC):
+    """A generalization hierarchy of one column: level 0 is the value itself, `height` the most general level.
+
+    A missing value is a category of its own: unless the hierarchy lists it, it stays missing up to the last
+    level and becomes `*` there. An already suppressed value stays `*` on every level.
+    """
+
+    @property
+    @abstractmethod
+    def height(self) -> int:
+        """How many levels lie above the original values."""
+
+    @abstractmethod
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
+
+    def generalize(self, value: object, level: int) -> Value:
+        """Return what one value becomes on a level.
+
+        >>> mask = mask_hierarchy(length=3)
+        >>> [mask.generalize("123", level) for level in range(4)]
+        ['123', '12*', '1**', '*']
+        """
+        self._require_level(level)
+        plain = canonical(value)
+        if level == 0:
+            return plain
+        path = self._path_or_default(plain)
+        if path is None:
+            raise HierarchyError("the hierarchy does not cover the value that was given")
+        return path[level - 1]
+
+    def levels(self, values: Sequence[Value], *, column: str = "", reveal: bool = False) -> "Levels":
+        """Lay the hierarchy over the values of a column, checking that it covers and coarsens.
+
+        Raises HierarchyError with the number of uncovered values; their names only with `reveal`.
+        """
+        paths = [self._path_or_default(value) for value in values]
+        missing = [value for value, path in zip(values, paths, strict=True) if path is None]
+        if missing:
+            raise HierarchyError(_uncovered(column, missing, reveal=reveal))
+        maps: list[Codes] = [np.arange(len(values), dtype=np.int32)]
+        dictionaries: list[tuple[Value, ...]] = [tuple(values)]
+        for level in range(1, self.height + 1):
+            at_level = [path[level - 1] for path in paths if path is not None]
+            dictionary = tuple(sorted_values(set(at_level)))
+            numbers = {value: number for number, value in enumerate(dictionary)}
+            maps.append(np.array([numbers[value] for value in at_level], dtype=np.int32))
+            dictionaries.append(dictionary)
+        levels = Levels(maps=np.array(maps, dtype=np.int32), dictionaries=tuple(dictionaries))
+        levels.require_coarsening(column)
+        return levels
+
+    def _path_or_default(self, value: Value) -> tuple[Value, ...] | None:
+        path = self.path(value)
+        if path is None and value == SUPPRESSED:
+            return (SUPPRESSED,) * self.height
+        if path is None and value is None:
+            return (None,) * (self.height - 1) + (SUPPRESSED,) if self.height else ()
+        return path
+
+    def _require_level(self, level: int) -> None:
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= self.height:
+            raise ParameterError(f"level must be a whole number from 0 to {self.height}, not {level!r}")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Levels:
+    """A hierarchy laid over a column's values: `maps[level, code]` is the code in `dictionaries[level]`."""
+
+    maps: Codes
+    dictionaries: tuple[tuple[Value, ...], ...]
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the original values."""
+        return len(self.dictionaries) - 1
+
+    def require_coarsening(self, column: str) -> None:
+        """Refuse a level that separates values which the level below has put together."""
+        for level in range(1, self.height + 1):
+            below, here = self.maps[level - 1], self.maps[level]
+            pairs = len({*zip(below.tolist(), here.tolist(), strict=True)})
+            if pairs != len(set(below.tolist())):
+                where = f" of column {column!r}" if column else ""
+                raise HierarchyError(
+                    f"level {level} of the hierarchy{where} separates values that level {level - 1} has merged; "
+                    "every level must coarsen the one below"
+                )
+
+
+class TableHierarchy(Hierarchy):
+    """A hierarchy given value by value, as the common `value;level1;...;*` files have it."""
+
+    def __init__(self, paths: Mapping[Value, Sequence[Value]]) -> None:
+        """Take what each value becomes on levels 1 and up; every value needs the same number of levels."""
+        heights = {len(path) for path in paths.values()}
+        if not paths or len(heights) != 1:
+            given = f"between {min(heights)} and {max(heights)}" if heights else "no"
+            raise HierarchyError(f"every value needs the same number of levels; this hierarchy has {given}")
+        self._height = heights.pop()
+        self._paths = {_lookup(value): tuple(path) for value, path in paths.items()}
+        self._values = tuple(paths)
+        if len(self._paths) != len(paths):
+            raise HierarchyError("a value is listed more than once in the hierarchy")
+        self.levels(self._values)
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the original values."""
+        return self._height
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values the hierarchy lists."""
+        return self._values
+
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return what a value becomes; 39, 39.0 and "39" find the same line, true and "True" too."""
+        return self._paths.get(_lookup(value))
+
+
+def _lookup(value: Value) -> str:
+    """The text under which a value is found: files have text only, and write booleans in either case."""
+    text = label(value)
+    return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text
+
+
+def _uncovered(column: str, missing: Iterable[Value], *, reveal: bool) -> str:
+    values = list(missing)
+    where = f" of column {column!r}" if column else ""
+    if not reveal:
+        return f"the hierarchy does not cover {len(values)} value(s){where}; ask with reveal=True to see them"
+    named = ", ".join(repr(label(value)) for value in values[:_NAMED_AT_MOST])
+    more = f" and {len(values) - _NAMED_AT_MOST} more" if len(values) > _NAMED_AT_MOST else ""
+    return f"the hierarchy does not cover {len(values)} value(s){where}: {named}{more}"

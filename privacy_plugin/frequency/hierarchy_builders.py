@@ -1,0 +1,233 @@
+"""Hierarchies that follow a rule: intervals of numbers, masked codes, dates, trees."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from privacy_plugin.errors import HierarchyError, ParameterError
+from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
+
+Number = int | float | Decimal
+
+
+class IntervalHierarchy(Hierarchy):
+    """Numbers grouped into half-open intervals [a, b), each level joining intervals of the one below."""
+
+    def __init__(self, boundaries: Sequence[Sequence[Number]], *, below: bool, above: bool) -> None:
+        """Take the sorted boundaries of each level; `below` and `above` say whether the ends are open."""
+        self._cuts = [[_exact(cut) for cut in level] for level in boundaries]
+        self._below, self._above = below, above
+        for number, cuts in enumerate(self._cuts, start=1):
+            if len(cuts) < 2 or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
+                raise HierarchyError(f"level {number} needs at least two boundaries in ascending order")
+            if number > 1 and not set(cuts) <= set(self._cuts[number - 2]):
+                raise HierarchyError(f"level {number} has a boundary that level {number - 1} lacks")
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the original values: the interval levels and `*`."""
+        return len(self._cuts) + 1
+
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return the intervals a number falls into, or None for text that is no number or lies outside."""
+        number = _as_number(value)
+        if number is None:
+            return None
+        found = [self._interval(number, cuts) for cuts in self._cuts]
+        return None if None in found else (*found, SUPPRESSED)
+
+    def _interval(self, number: Fraction, cuts: list[Fraction]) -> str | None:
+        position = bisect_right(cuts, number)
+        if position == 0:
+            return f"<{_plain(cuts[0])}" if self._below else None
+        if position == len(cuts):
+            return f">={_plain(cuts[-1])}" if self._above else None
+        return f"[{_plain(cuts[position - 1])}, {_plain(cuts[position])})"
+
+
+def interval_hierarchy(
+    *,
+    boundaries: Sequence[Sequence[Number]] | None = None,
+    start: Number | None = None,
+    stop: Number | None = None,
+    widths: Sequence[Number] | None = None,
+    open_ends: bool = True,
+) -> IntervalHierarchy:
+    """Group numbers into half-open intervals [a, b) of growing width, `*` on top.
+
+    Give either the `boundaries` of every level, or `start`, `stop` and the `widths` of the levels (each a
+    multiple of the one before). With `open_ends` values outside become `<start` and `>=stop`; without them
+    they are not covered. A value on a boundary belongs to the interval that begins there. Floating-point
+    boundaries are read as they are written (0.1 is one tenth).
+
+    >>> ages = interval_hierarchy(start=0, stop=100, widths=[5, 20])
+    >>> [ages.generalize(39, level) for level in range(4)]
+    [39, '[35, 40)', '[20, 40)', '*']
+    >>> ages.generalize(100, 1)
+    '>=100'
+    """
+    if boundaries is None:
+        if start is None or stop is None or not widths:
+            raise ParameterError("give either boundaries, or start, stop and widths")
+        boundaries = [_grid(_exact(start), _exact(stop), _exact(width)) for width in widths]
+    elif start is not None or stop is not None or widths is not None:
+        raise ParameterError("give either boundaries, or start, stop and widths, not both")
+    if not boundaries:
+        raise ParameterError("boundaries is empty; give at least one level")
+    return IntervalHierarchy(boundaries, below=open_ends, above=open_ends)
+
+
+class MaskHierarchy(Hierarchy):
+    """Codes whose characters are masked from one end, one more on each level."""
+
+    def __init__(self, *, length: int, from_right: bool, character: str) -> None:
+        """Take the number of characters of the longest code."""
+        self._length, self._from_right, self._character = length, from_right, character
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the original values: one for each character."""
+        return self._length
+
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return the code with 1, 2, ... characters masked; shorter codes are padded, longer not covered."""
+        text = label(value)
+        if value is None or value == SUPPRESSED or not 0 < len(text) <= self._length:
+            return None
+        pad = self._character * (self._length - len(text))
+        padded = text + pad if self._from_right else pad + text
+        return tuple(self._masked(padded, count) for count in range(1, self._length)) + (SUPPRESSED,)
+
+    def _masked(self, text: str, count: int) -> str:
+        mask = self._character * count
+        return text[: len(text) - count] + mask if self._from_right else mask + text[count:]
+
+
+def mask_hierarchy(*, length: int, from_right: bool = True, character: str = "*") -> MaskHierarchy:
+    """Mask one more character on each level, as for postcodes; the last level is `*`.
+
+    >>> mask_hierarchy(length=5).generalize("02138", 2)
+    '021**'
+    """
+    if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+        raise ParameterError(f"length must be a whole number of at least 1, not {length!r}")
+    if not isinstance(character, str) or len(character) != 1:
+        raise ParameterError("character must be a single character")
+    return MaskHierarchy(length=length, from_right=from_right, character=character)
+
+
+_DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
+
+
+class DateHierarchy(Hierarchy):
+    """Dates cut to coarser and coarser periods."""
+
+    def __init__(self, periods: Sequence[str]) -> None:
+        """Take the periods of levels 1 and up, finest first."""
+        self._periods = tuple(periods)
+
+    @property
+    def height(self) -> int:
+        """How many levels lie above the original values: the periods and `*`."""
+        return len(self._periods) + 1
+
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return the periods a date falls into; ISO text counts as a date, anything else is not covered."""
+        day = _as_date(value)
+        return None if day is None else (*(_period(day, name) for name in self._periods), SUPPRESSED)
+
+
+def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade")) -> DateHierarchy:
+    """Generalize dates to periods: day, month, quarter, year, decade, century; `*` on top.
+
+    >>> from datetime import date
+    >>> [date_hierarchy().generalize(date(1984, 2, 29), level) for level in (1, 2, 3, 4)]
+    ['1984-02', '1984', '1980s', '*']
+    """
+    unknown = [name for name in levels if name not in _DATE_LEVELS]
+    if unknown or not levels:
+        raise ParameterError(f"levels must be some of {', '.join(_DATE_LEVELS)}; given: {', '.join(levels) or 'none'}")
+    order = [_DATE_LEVELS.index(name) for name in levels]
+    if order != sorted(set(order)):
+        raise ParameterError("levels must go from fine to coarse, each once")
+    return DateHierarchy(levels)
+
+
+def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED) -> TableHierarchy:
+    """Build a hierarchy from nested groups; branches that are shallower repeat their last group.
+
+    >>> tree = {"respiratory": ["flu", "cold"], "chronic": {"heart": ["angina"]}}
+    >>> diseases = tree_hierarchy(tree)
+    >>> [diseases.generalize("flu", level) for level in range(4)]
+    ['flu', 'respiratory', 'respiratory', '*']
+    """
+    chains = list(_leaves(tree, ()))
+    depth = max((len(groups) for _, groups in chains), default=0)
+    paths: dict[Value, tuple[Value, ...]] = {}
+    for leaf, groups in chains:
+        if leaf in paths:
+            raise HierarchyError("a value stands in more than one place of the tree")
+        lowest_first = groups[::-1] if groups else (root,)
+        paths[leaf] = (lowest_first[0],) * (depth - len(groups)) + groups[::-1] + (root,)
+    return TableHierarchy(paths)
+
+
+def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[str, ...]]]:
+    if isinstance(tree, Mapping):
+        return [leaf for name, child in tree.items() for leaf in _leaves(child, (*groups, str(name)))]
+    if isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
+        return [leaf for child in tree for leaf in _leaves(child, groups)]
+    return [(canonical(tree), groups)]
+
+
+def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
+    if width <= 0 or stop <= start or (stop - start) % width:
+        raise ParameterError("every width must be positive and divide stop - start exactly")
+    return [start + width * step for step in range(int((stop - start) / width) + 1)]
+
+
+def _exact(number: object) -> Fraction:
+    if isinstance(number, Fraction):
+        return number
+    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
+        raise ParameterError("boundaries must be numbers")
+    return Fraction(str(number))
+
+
+def _as_number(value: Value) -> Fraction | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        decimal = Decimal(label(value))
+    except InvalidOperation:
+        return None
+    return Fraction(decimal) if decimal.is_finite() else None
+
+
+def _plain(number: Fraction) -> str:
+    if number.denominator == 1:
+        return str(number.numerator)
+    return label(canonical(Decimal(number.numerator) / Decimal(number.denominator)))
+
+
+def _as_date(value: Value) -> date | None:
+    if isinstance(value, date):
+        return value
+    try:
+        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _period(day: date, name: str) -> str:
+    return {
+        "day": day.strftime("%Y-%m-%d"),
+        "month": f"{day.year:04d}-{day.month:02d}",
+        "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
+        "year": f"{day.year:04d}",
+        "decade": f"{day.year // 10}0s",
+        "century": f"{day.year // 100}00s",
+    }[name]

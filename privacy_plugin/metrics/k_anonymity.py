@@ -1,0 +1,44 @@
+"""k-anonymity: how many people share the least shared combination of quasi-identifiers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
+from privacy_plugin.metrics.registry import metric
+
+
+@metric(
+    title="k-anonymity",
+    safer="higher",
+    attacker="who knows {quasi_identifiers} of such a person finds their row among fewer than {limit} candidates",
+    remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
+    paper="Samarati 2001; Sweeney 2002",
+    counts_people=True,
+    monotone=True,
+    smallest=1,
+)
+def k_anonymity(table: FrequencyTable, *, quasi_identifiers: Sequence[str]) -> Measurement:
+    """Return the size of the smallest class of people who are equal on all quasi-identifiers.
+
+    k = min over classes of |class|. Samarati 2001, Sweeney 2002. A missing value is a category of its own, so a
+    row that alone has a missing value is a class of one; `*` is a value like any other. With a unit column a
+    class counts distinct people. Whole numbers, exact. Cost: one grouping of the distinct rows.
+
+    >>> table = FrequencyTable.from_rows(["age"], [(30,), (30,), (None,)])
+    >>> k_anonymity(table, quasi_identifiers=["age"]).value
+    1
+    """
+    classes = table.classes(quasi_identifiers)
+    sizes = classes.sizes
+    return Measurement(
+        metric="k_anonymity",
+        value=int(sizes.min()),
+        parameters={"quasi_identifiers": list(quasi_identifiers), "unit": table.unit},
+        rows=table.rows,
+        classes=len(classes),
+        spread=Spread(values=sizes.astype(np.float64), people=sizes),
+        worst=worst_classes(table, classes, sizes, lowest_first=True),
+        details={"unique_people": int((sizes == 1).sum())},
+    )

@@ -1,0 +1,145 @@
+"""l-diversity: how many well-represented sensitive values the least diverse class has."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable, Histograms
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.metrics.registry import metric
+
+Variant = Literal["distinct", "entropy", "recursive"]
+
+_EXACT_UP_TO = 4096  # people in a class whose entropy is compared with whole numbers exactly
+
+
+@metric(
+    title="l-diversity",
+    safer="higher",
+    attacker="who knows {quasi_identifiers} of such a person is left with too few possible values of {sensitive}",
+    remedy="merge classes by generalizing a quasi-identifier further, or suppress the uniform classes",
+    paper="Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006",
+    monotone=True,
+    smallest=1,
+)
+def l_diversity(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    variant: Variant = "distinct",
+    c: float | None = None,
+) -> Measurement:
+    """Return the largest l for which every class is l-diverse.
+
+    `distinct`: the number of different values. `entropy`: exp(H), H = -sum p ln p (natural logarithm, so four
+    equally frequent values give exactly 4). `recursive`: the largest l with r_1 < c (r_l + r_(l+1) + ...), r the
+    counts in descending order; 0 when not even l = 1 holds (then c <= 1 and one value rules). A missing value is
+    a value. Distinct and recursive are exact; entropy is exact where it is a whole number and otherwise within
+    the stated error. Needs one row a person. Cost: one grouping of the distinct rows.
+
+    >>> table = FrequencyTable.from_rows(["age", "disease"], [(30, d) for d in "abcd"])
+    >>> l_diversity(table, quasi_identifiers=["age"], sensitive="disease", variant="entropy").value
+    4
+    """
+    _require_variant(variant, c)
+    table.require_one_row_a_person("l-diversity")
+    histograms = table.histograms(quasi_identifiers, sensitive)
+    value, error, values = _diversity(histograms, variant, c)
+    sizes = histograms.classes.sizes
+    return Measurement(
+        metric="l_diversity",
+        value=value,
+        parameters={
+            "quasi_identifiers": list(quasi_identifiers),
+            "sensitive": sensitive,
+            "variant": variant,
+            "c": c,
+        },
+        rows=table.rows,
+        classes=len(sizes),
+        error=error,
+        spread=Spread(values=values.astype(np.float64), people=sizes),
+        worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=True),
+    )
+
+
+def _require_variant(variant: str, c: float | None) -> None:
+    if variant not in ("distinct", "entropy", "recursive"):
+        raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
+    if (c is not None) != (variant == "recursive"):
+        raise ParameterError("c goes with variant='recursive', and only with it")
+    if c is not None and (isinstance(c, bool) or not isinstance(c, int | float | Fraction) or not c > 0):
+        raise ParameterError(f"c must be a positive number, not {c!r}")
+
+
+def _diversity(
+    histograms: Histograms, variant: str, c: float | None
+) -> tuple[Quantity, float, npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
+    if variant == "distinct":
+        values = np.diff(histograms.offsets)
+        return int(values.min()), 0.0, values
+    if variant == "recursive":
+        values = _recursive(histograms, Fraction(str(c)))
+        return int(values.min()), 0.0, values
+    return _entropy(histograms)
+
+
+def _entropy(histograms: Histograms) -> tuple[Quantity, float, npt.NDArray[np.float64]]:
+    """exp(H) = n / exp(sum(n_i ln n_i) / n), class by class; the extreme one exactly where it is whole."""
+    sizes = histograms.classes.sizes.astype(np.float64)
+    counts = histograms.counts.astype(np.float64)
+    weighted = np.zeros(len(sizes))
+    np.add.at(weighted, histograms.entry_classes, counts * np.log(counts))
+    entropies = np.maximum(np.log(sizes) - weighted / sizes, 0.0)
+    values = np.exp(entropies)
+    worst = int(values.argmin())
+    # Each logarithm is right to 1 ulp; sums of up to m terms add m ulps of at most ln n each.
+    longest = int(np.diff(histograms.offsets).max())
+    error = float(values.max() * (longest + 8) * 4e-16 * (1 + math.log(float(sizes.max()))))
+    counts_of_worst = histograms.counts[histograms.offsets[worst] : histograms.offsets[worst + 1]].tolist()
+    whole = _whole_entropy(counts_of_worst, float(values[worst]))
+    if whole is None:
+        return float(values[worst]), error, values
+    # another class may lie below the whole number by less than the floating error can tell
+    others = _first_below(histograms, values, whole, error, worst)
+    return (whole, 0.0, values) if not others else (float(values[worst]), error, values)
+
+
+def _first_below(
+    histograms: Histograms, values: npt.NDArray[np.float64], whole: int, error: float, worst: int
+) -> bool:
+    """Tell whether some class other than the worst cannot be shown to have at least `whole`."""
+    for index in np.flatnonzero(values <= whole + 2 * error).tolist():
+        counts = histograms.counts[histograms.offsets[index] : histograms.offsets[index + 1]].tolist()
+        if index != worst and _whole_entropy(counts, float(values[index])) != whole:
+            return True
+    return False
+
+
+def _whole_entropy(counts: list[int], approximate: float) -> int | None:
+    """Return exp(H) where it is a whole number: n^n = l^n * product of n_i^n_i, in whole numbers."""
+    if len(set(counts)) == 1:
+        return len(counts)
+    people, whole = sum(counts), round(approximate)
+    if people > _EXACT_UP_TO or abs(approximate - whole) > 1e-6:
+        return None
+    return whole if people**people == whole**people * math.prod(n**n for n in counts) else None
+
+
+def _recursive(histograms: Histograms, c: Fraction) -> npt.NDArray[np.int64]:
+    """For every class the largest l with r_1 < c * (r_l + ... + r_m), by whole numbers."""
+    order = np.lexsort((-histograms.counts, histograms.entry_classes))
+    counts, offsets = histograms.counts[order], histograms.offsets
+    sums = np.concatenate([[0], np.cumsum(counts)])
+    tails = sums[offsets[1:]][histograms.entry_classes] - sums[:-1]  # r_l + ... + r_m for each entry
+    first = counts[offsets[:-1]][histograms.entry_classes]
+    holds = first.astype(object) * c.denominator < c.numerator * tails.astype(object)
+    values = np.zeros(len(histograms.classes), dtype=np.int64)
+    np.add.at(values, histograms.entry_classes, holds.astype(np.int64))  # tails only shrink: holds is a prefix
+    return values

@@ -1,0 +1,141 @@
+"""What a metric returns: a number, how exact it is, what was looked at, and how it is spread over the people."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.frequency import Classes, FrequencyTable
+
+Quantity = int | float | Fraction
+
+_WORST_SHOWN = 5
+_BARS = 24
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spread:
+    """A metric's value in every class (or for every group of equal people), and how many people it concerns."""
+
+    values: npt.NDArray[np.float64]
+    people: npt.NDArray[np.int64]
+
+    def people_where(self, failing: npt.NDArray[np.bool_]) -> int:
+        """How many people are in the classes that a mask selects."""
+        return int(self.people[failing].sum())
+
+    def histogram(self) -> list[dict[str, float | int]]:
+        """Count people by value, in at most a few dozen bars, for a chart."""
+        finite = self.values[np.isfinite(self.values)]
+        if not len(finite):
+            return []
+        distinct = np.unique(finite)
+        edges = distinct if len(distinct) <= _BARS else np.unique(np.quantile(distinct, np.linspace(0, 1, _BARS + 1)))
+        bars = np.clip(np.searchsorted(edges, self.values, side="right") - 1, 0, len(edges) - 1)
+        people = np.zeros(len(edges), dtype=np.int64)
+        np.add.at(people, bars, self.people)
+        return [{"from": float(edge), "people": int(count)} for edge, count in zip(edges, people, strict=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstClass:
+    """One of the worst classes: its rank, value and size; who is in it is told only on request."""
+
+    rank: int
+    value: Quantity
+    people: int
+    members: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data; `reveal` adds the class's quasi-identifiers."""
+        shown = {"members": {name: plain(value) for name, value in self.members.items()}} if reveal else {}
+        return {"class": self.rank, "value": plain(self.value), "people": self.people, **shown}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """The result of a metric.
+
+    `value` is a whole number or an exact fraction where the definition is rational; otherwise the truth lies
+    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`].
+    """
+
+    metric: str
+    value: Quantity
+    parameters: Mapping[str, Any]
+    rows: int
+    classes: int
+    error: float = 0.0
+    spread: Spread | None = field(default=None, repr=False, compare=False)
+    worst: tuple[WorstClass, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def lowest(self) -> Quantity:
+        """The lower end of what the value may truly be."""
+        return self.value - self.error if self.error else self.value
+
+    @property
+    def highest(self) -> Quantity:
+        """The upper end of what the value may truly be."""
+        return self.value + self.error if self.error else self.value
+
+    @property
+    def exact(self) -> bool:
+        """Whether the value is exact."""
+        return not self.error and not isinstance(self.value, float)
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data for JSON, reports and metadata; without `reveal` it holds no value of the table."""
+        return {
+            "metric": self.metric,
+            "value": plain(self.value),
+            "exact_value": str(self.value) if self.exact else None,
+            "error": self.error,
+            "parameters": {name: plain(value) for name, value in self.parameters.items()},
+            "rows": self.rows,
+            "classes": self.classes,
+            "histogram": self.spread.histogram() if self.spread else [],
+            "worst": [item.to_dict(reveal=reveal) for item in self.worst],
+            "details": {name: plain(value) for name, value in self.details.items()},
+            "notes": list(self.notes),
+        }
+
+
+def plain(value: Any) -> Any:
+    """Turn a quantity or a nested parameter into what JSON can hold."""
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def worst_classes(
+    table: FrequencyTable, classes: Classes, values: npt.NDArray[Any], *, lowest_first: bool
+) -> tuple[WorstClass, ...]:
+    """Pick the few worst classes, ties broken by size and then by position."""
+    sign = 1.0 if lowest_first else -1.0
+    order = np.lexsort((classes.sizes, sign * values.astype(np.float64)))[:_WORST_SHOWN]
+    return tuple(
+        WorstClass(
+            rank=rank,
+            value=plain(values[index]),
+            people=int(classes.sizes[index]),
+            members=_members(table, classes, int(classes.example_rows[index])),
+        )
+        for rank, index in enumerate(order, start=1)
+    )
+
+
+def _members(table: FrequencyTable, classes: Classes, row: int) -> dict[str, Any]:
+    values = dict(zip(table.columns, table.values(row), strict=True))
+    return {name: values[name] for name in classes.quasi_identifiers}

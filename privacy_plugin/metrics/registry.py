@@ -1,0 +1,121 @@
+"""The list of metrics: everything a door needs to know about one is declared here, next to its formula.
+
+Declaring a metric makes it a public function, a requirement, a policy line, an expectation, an asset check
+and a row of the report; no door keeps a list of its own.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.metrics.measurement import Measurement
+
+Safer = Literal["higher", "lower", "between"]
+
+# The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
+ROLES = ("quasi_identifiers", "sensitive", "attributes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric and how to speak of it."""
+
+    name: str
+    title: str
+    safer: Safer
+    measure: Callable[..., Measurement]
+    attacker: str
+    remedy: str
+    paper: str
+    counts_people: bool = False
+    monotone: bool = False
+    smallest: float | None = None
+    largest: float | None = None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles whose columns are grouped, in order."""
+        return tuple(name for name in ROLES if name in inspect.signature(self.measure).parameters)
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the metric compares with a second table."""
+        return "population" in inspect.signature(self.measure).parameters
+
+    @property
+    def options(self) -> Mapping[str, inspect.Parameter]:
+        """The parameters that belong to the metric itself, such as a variant."""
+        given = list(inspect.signature(self.measure).parameters.items())[1:]
+        return {name: option for name, option in given if name not in (*ROLES, "population")}
+
+    def require_options(self, given: Mapping[str, Any]) -> None:
+        """Refuse a misspelt or missing option before any data is read."""
+        for name in given:
+            if name not in self.options:
+                raise ParameterError(unknown_name(f"option of {self.name}", name, self.options))
+        lacking = [n for n, o in self.options.items() if o.default is inspect.Parameter.empty and n not in given]
+        if lacking:
+            raise ParameterError(f"{self.name} needs {', '.join(lacking)}")
+
+
+_METRICS: dict[str, Metric] = {}
+
+
+def metric(
+    *,
+    title: str,
+    safer: Safer,
+    attacker: str,
+    remedy: str,
+    paper: str,
+    counts_people: bool = False,
+    monotone: bool = False,
+    smallest: float | None = None,
+    largest: float | None = None,
+) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
+    """Declare a pure function of frequency tables as a metric of its own name.
+
+    `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
+    classes never makes it worse, so a lattice search may prune. `smallest`, `largest`: the limits that make sense.
+    """
+
+    def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
+        name = function.__name__
+        if name in _METRICS:
+            raise ParameterError(f"a metric named {name!r} is already declared")
+        _METRICS[name] = Metric(
+            name=name,
+            title=title,
+            safer=safer,
+            measure=function,
+            attacker=attacker,
+            remedy=remedy,
+            paper=paper,
+            counts_people=counts_people,
+            monotone=monotone,
+            smallest=smallest,
+            largest=largest,
+        )
+        return function
+
+    return declare
+
+
+def metrics() -> Mapping[str, Metric]:
+    """Return every declared metric by name: one file of this room each."""
+    package = importlib.import_module("privacy_plugin.metrics")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"privacy_plugin.metrics.{module.name}")
+    return dict(sorted(_METRICS.items()))
+
+
+def find_metric(name: str) -> Metric:
+    """Return a metric by name, or say which there are."""
+    known = metrics()
+    if name not in known:
+        raise ParameterError(unknown_name("metric", str(name), known))
+    return known[name]

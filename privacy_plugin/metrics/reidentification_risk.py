@@ -1,0 +1,83 @@
+"""Re-identification risk against a prosecutor: an attacker who knows that the person is in the table."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.metrics.registry import metric
+
+Variant = Literal["highest", "average", "share_at_risk"]
+
+
+@metric(
+    title="re-identification risk",
+    safer="lower",
+    attacker="who knows {quasi_identifiers} of such a person, and that they are in the table, "
+    "picks their row with a probability above {limit}",
+    remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
+    paper="El Emam and Dankar 2008 (prosecutor scenario)",
+    counts_people=True,
+    monotone=True,
+    smallest=0,
+    largest=1,
+)
+def reidentification_risk(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    variant: Variant = "highest",
+    threshold: float | None = None,
+) -> Measurement:
+    """Return the risk of picking the right row, as the highest, the average, or the share of people above a threshold.
+
+    A person in a class of size n has risk 1/n. `highest`: max 1/n. `average`: the mean over people, which is
+    classes / people. `share_at_risk`: the share of people with 1/n strictly above `threshold`. El Emam and
+    Dankar 2008. Missing values are a category of their own. Exact fractions. With a unit column only `highest`
+    is defined, because a person may be in several classes. Cost: one grouping of the distinct rows.
+
+    >>> table = FrequencyTable.from_rows(["age"], [(30,), (30,), (41,)])
+    >>> reidentification_risk(table, quasi_identifiers=["age"], variant="average").value
+    Fraction(2, 3)
+    """
+    if variant not in ("highest", "average", "share_at_risk"):
+        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
+    if (threshold is not None) != (variant == "share_at_risk"):
+        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
+    if variant != "highest":
+        table.require_one_row_a_person(f"the {variant} re-identification risk")
+    classes = table.classes(quasi_identifiers)
+    sizes = classes.sizes
+    risks = 1.0 / sizes
+    return Measurement(
+        metric="reidentification_risk",
+        value=_value(sizes, variant, threshold),
+        parameters={
+            "quasi_identifiers": list(quasi_identifiers),
+            "variant": variant,
+            "threshold": threshold,
+            "unit": table.unit,
+        },
+        rows=table.rows,
+        classes=len(classes),
+        spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
+        worst=worst_classes(table, classes, risks, lowest_first=False),
+    )
+
+
+def _value(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], variant: str, threshold: float | None) -> Quantity:
+    people = int(sizes.sum())
+    if variant == "highest":
+        return Fraction(1, int(sizes.min()))
+    if variant == "average":
+        return Fraction(len(sizes), people)
+    limit = Fraction(str(threshold))
+    if isinstance(threshold, bool) or not 0 <= limit <= 1:
+        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
+    # 1/n > p/q exactly when q > p*n
+    at_risk = int(sizes[limit.denominator > limit.numerator * sizes.astype(object)].sum())
+    return Fraction(at_risk, people)

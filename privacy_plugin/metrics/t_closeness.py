@@ -1,0 +1,147 @@
+"""t-closeness: how far the sensitive values of a class may be from those of the whole table."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable, Histograms
+from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
+from privacy_plugin.metrics.registry import metric
+
+Ground = Literal["equal", "ordered"] | Hierarchy
+
+_LARGEST_EXACT = 2**62
+
+
+@metric(
+    title="t-closeness",
+    safer="lower",
+    attacker="who knows {quasi_identifiers} of such a person learns more about their {sensitive} than the whole "
+    "table tells, by more than the distance {limit}",
+    remedy="merge classes by generalizing a quasi-identifier further, or suppress the skewed classes",
+    paper="Li, Li, Venkatasubramanian 2007",
+    monotone=True,
+    smallest=0,
+    largest=1,
+)
+def t_closeness(
+    table: FrequencyTable, *, quasi_identifiers: Sequence[str], sensitive: str, ground: Ground = "equal"
+) -> Measurement:
+    """Return the largest earth mover's distance between a class's sensitive values and the whole table's.
+
+    With p the class and q the table: `equal`: sum of max(0, p_i - q_i). `ordered` (values sorted, neighbours
+    1/(m-1) apart, m the number of values): sum over i < m of |(p_1 - q_1) + ... + (p_i - q_i)| / (m - 1). A
+    hierarchy: values are as far apart as their lowest common level over the height, and the distance is the mean
+    of the `equal` distances on levels 0 to height - 1. Li, Li, Venkatasubramanian 2007, section 5. A missing value
+    is a value, first in the order. Exact fractions. Needs one row a person. Cost: one grouping of the distinct
+    rows, one more a level of a hierarchy.
+
+    >>> table = FrequencyTable.from_rows(["age", "pay"], [(30, 1), (30, 2), (40, 3), (40, 4)])
+    >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value
+    Fraction(1, 3)
+    """
+    if not isinstance(ground, Hierarchy) and ground not in ("equal", "ordered"):
+        raise ParameterError("ground must be 'equal', 'ordered' or a hierarchy of the sensitive column")
+    table.require_one_row_a_person("t-closeness")
+    histograms = table.histograms(quasi_identifiers, sensitive)
+    numerators, denominators = _distances(histograms, ground, sensitive)
+    sizes = histograms.classes.sizes
+    values = numerators.astype(np.float64) / denominators.astype(np.float64)
+    return Measurement(
+        metric="t_closeness",
+        value=_largest(numerators, denominators, values),
+        parameters={
+            "quasi_identifiers": list(quasi_identifiers),
+            "sensitive": sensitive,
+            "ground": ground if isinstance(ground, str) else "hierarchy",
+        },
+        rows=table.rows,
+        classes=len(sizes),
+        spread=Spread(values=values, people=sizes),
+        worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=False),
+    )
+
+
+def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[npt.NDArray[np.generic], ...]:
+    """Return numerator and denominator of every class's distance, in whole numbers."""
+    sizes = _wide(histograms, histograms.classes.sizes)
+    people = int(histograms.classes.sizes.sum())
+    values = len(histograms.dictionary)
+    if ground == "equal":
+        codes = histograms.values.astype(np.int64)
+        return _equal(histograms, codes, values), sizes * people
+    if ground == "ordered":
+        return _ordered(histograms), sizes * (people * max(values - 1, 1))
+    assert isinstance(ground, Hierarchy)
+    levels = ground.levels(histograms.dictionary, column=sensitive)
+    rooted = len(levels.dictionaries[-1]) == 1
+    height = levels.height if rooted else levels.height + 1  # without a common top, an implied root joins the tops
+    total = sum(
+        (_equal(histograms, levels.maps[n].astype(np.int64)[histograms.values], len(levels.dictionaries[n])))
+        for n in range(height)
+    )
+    return np.asarray(total), sizes * (people * max(height, 1))
+
+
+def _wide(histograms: Histograms, numbers: Integers) -> npt.NDArray[np.generic]:
+    """Use Python's whole numbers where 64 bits could overflow: products of people, people and values."""
+    people = int(histograms.classes.sizes.sum())
+    small = people * people * max(len(histograms.dictionary), 64) < _LARGEST_EXACT
+    return numbers if small else numbers.astype(object)
+
+
+def _equal(histograms: Histograms, codes: Integers, values: int) -> npt.NDArray[np.generic]:
+    """Sum over a class's values of max(0, n_i * N - t_i * n), with entries of equal code put together first."""
+    packed, size = pack([histograms.entry_classes, codes], [len(histograms.classes), values])
+    entries, first = group(packed, size)
+    counts = _wide(histograms, sum_by(entries, histograms.counts, len(first)))
+    totals = _wide(histograms, sum_by(codes, histograms.counts, values))
+    owners = histograms.entry_classes[first]
+    people = int(histograms.classes.sizes.sum())
+    surplus = counts * people - totals[codes[first]] * _wide(histograms, histograms.classes.sizes)[owners]
+    numerators = _wide(histograms, np.zeros(len(histograms.classes), dtype=np.int64))
+    np.add.at(numerators, owners, np.maximum(surplus, 0))
+    return numerators
+
+
+def _ordered(histograms: Histograms) -> npt.NDArray[np.generic]:
+    """Sum over i < m of |P_i * N - Q_i * n|, P and Q cumulative; P is constant between a class's own values."""
+    people = int(histograms.classes.sizes.sum())
+    last = len(histograms.dictionary) - 1
+    cumulative = np.cumsum(histograms.totals)  # Q_i
+    sums = np.concatenate([[0], np.cumsum(_wide(histograms, cumulative))])  # Q_0 + ... + Q_(i-1)
+    order = np.lexsort((histograms.values, histograms.entry_classes))
+    owners, positions = histograms.entry_classes[order], histograms.values[order].astype(np.int64)
+    counts, sizes = histograms.counts[order], histograms.classes.sizes
+    running = np.cumsum(counts)
+    before = np.concatenate([[0], running])[histograms.offsets[:-1]]
+    mass = running - before[owners]  # P just after each entry
+    stops = np.append(positions[1:], last)
+    stops[histograms.offsets[1:] - 1] = last
+    stops = np.minimum(stops, last)
+    starts = np.minimum(positions, last)
+    # P * N >= Q_i * n up to the crossing, below it afterwards
+    crossing = np.searchsorted(cumulative, (mass * people) // sizes[owners], side="right")
+    crossing = np.clip(crossing, starts, stops)
+    wide_mass, wide_sizes = _wide(histograms, mass) * people, _wide(histograms, sizes)[owners]
+    above = wide_mass * (crossing - starts) - (sums[crossing] - sums[starts]) * wide_sizes
+    below = (sums[stops] - sums[crossing]) * wide_sizes - wide_mass * (stops - crossing)
+    numerators = _wide(histograms, np.zeros(len(sizes), dtype=np.int64))
+    np.add.at(numerators, owners, above + below)
+    # before a class's first value P is 0 and only Q counts
+    firsts = np.minimum(positions[histograms.offsets[:-1]], last)
+    return numerators + sums[firsts] * _wide(histograms, sizes)
+
+
+def _largest(
+    numerators: npt.NDArray[np.generic], denominators: npt.NDArray[np.generic], values: npt.NDArray[np.float64]
+) -> Fraction:
+    """The largest fraction: floating point finds the candidates, whole numbers decide among them."""
+    candidates = np.flatnonzero(values >= values.max() * (1 - 1e-12))
+    return max({Fraction(int(numerators[i]), int(denominators[i])) for i in candidates.tolist()})
