@@ -12,6 +12,8 @@ Errata followed: Lemma 12 lost its reciprocal; MINIMIZE2 starts with the target 
 placed, infinity when it is not; formula (2) is clipped at 0 and a bucket has at most n people.
 """
 
+# ruff: noqa: PLR1730 - the comparisons below must drop not-a-number (infinity times 0), which min() would keep.
+
 from fractions import Fraction
 
 import numpy as np
@@ -80,7 +82,9 @@ def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> 
     numerators, denominators = _largest_posteriors(
         histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, facts
     )
-    return tuple(Fraction(int(top), int(bottom)) for top, bottom in zip(numerators, denominators, strict=True))
+    return tuple(
+        Fraction(int(top), int(bottom)) for top, bottom in zip(numerators, denominators, strict=True)
+    )
 
 
 def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArray:
@@ -146,7 +150,7 @@ def _absence_rows(
 def _take_atoms(
     absence: FloatArray, aimed: FloatArray, unplaced: FloatArray, placed: FloatArray, width: int
 ) -> bool:
-    """Offer one bucket to every number of atoms; products of infinity and 0 are not a number and never win."""
+    """Offer one bucket to every number of atoms and tell whether anything got smaller."""
     changed = False
     for total in range(width, 0, -1):
         best_unplaced = unplaced[total]

@@ -1,0 +1,324 @@
+"""Maximum disclosure against brute force over all worlds, the paper's example and the errata."""
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
+from privacy_plugin.kernels.disclosure import disclosure_curve, negation_curve
+from privacy_plugin.kernels.disclosure_exact import Atom, disclosure_witness, exact_disclosure_curve
+from privacy_plugin.kernels.disclosure_given import Implication, disclosure_of_given_knowledge
+from tests.oracles import disclosure as oracle
+
+FIGURE_3 = [["flu", "flu", "lung", "lung", "heart"], ["flu", "flu", "breast", "ovarian", "heart"]]
+
+tiny_buckets = st.lists(st.sampled_from("abcd"), min_size=1, max_size=4)
+small_histograms = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4), min_size=1, max_size=4)
+
+
+def tables_with_few_worlds(most: int) -> st.SearchStrategy[list[list[str]]]:
+    return st.lists(tiny_buckets, min_size=1, max_size=3).filter(
+        lambda table: len(oracle.worlds_of(table)) <= most
+    )
+
+
+def csr(histograms: list[list[int]]) -> dict[str, Any]:
+    offsets = [0]
+    for counts in histograms:
+        offsets.append(offsets[-1] + len(counts))
+    return {"offsets": offsets, "value_counts": [count for counts in histograms for count in counts]}
+
+
+def values_of(bucket: list[str]) -> list[str]:
+    return sorted(set(bucket))
+
+
+def counted(table: list[list[str]]) -> dict[str, Any]:
+    return csr([[bucket.count(value) for value in values_of(bucket)] for bucket in table])
+
+
+def as_key(table: list[list[str]], atom: Atom) -> tuple[int, int, str]:
+    return atom.bucket, atom.person, values_of(table[atom.bucket])[atom.value]
+
+
+def assert_curve_within_its_bound(histograms: dict[str, Any], exact: tuple[Fraction, ...]) -> None:
+    curve, error = disclosure_curve(**histograms, knowledge=len(exact) - 1)
+    assert error < 1e-13
+    for value, truth in zip(curve, exact, strict=True):
+        assert abs(Fraction(float(value)) - truth) <= Fraction(error)
+
+
+def test_worked_example_of_the_paper() -> None:
+    exact = exact_disclosure_curve(**counted(FIGURE_3), knowledge=2)
+    assert exact == (Fraction(2, 5), Fraction(2, 3), Fraction(1))
+    assert_curve_within_its_bound(counted(FIGURE_3), exact)
+    assert negation_curve(**counted(FIGURE_3), knowledge=2) == (Fraction(2, 5), Fraction(2, 3), Fraction(1))
+
+
+def test_worked_example_against_all_its_1800_worlds() -> None:
+    exact = exact_disclosure_curve(**counted(FIGURE_3), knowledge=1)
+    assert exact[0] == oracle.simple_maximum(FIGURE_3, 0)
+    assert exact[1] == oracle.simple_maximum(FIGURE_3, 1)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(table=tables_with_few_worlds(12), knowledge=st.integers(0, 3))
+def test_equals_brute_force_over_all_basic_implications(table: list[list[str]], knowledge: int) -> None:
+    exact = exact_disclosure_curve(**counted(table), knowledge=knowledge)
+    assert exact[knowledge] == oracle.general_maximum(table, knowledge)
+    assert_curve_within_its_bound(counted(table), exact)
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(table=tables_with_few_worlds(18), knowledge=st.integers(0, 2))
+def test_equals_brute_force_over_all_simple_implications(table: list[list[str]], knowledge: int) -> None:
+    exact = exact_disclosure_curve(**counted(table), knowledge=knowledge)
+    assert exact[knowledge] == oracle.simple_maximum(table, knowledge)
+
+
+@pytest.mark.parametrize("table", [["abcd"], ["abc", "abc"], ["aabc", "aab"], ["aabbc"]])
+def test_equals_brute_force_over_simple_implications_where_disclosure_is_partial(table: list[str]) -> None:
+    buckets = [list(bucket) for bucket in table]
+    exact = exact_disclosure_curve(**counted(buckets), knowledge=2)
+    assert [oracle.simple_maximum(buckets, knowledge) for knowledge in range(3)] == list(exact)
+
+
+@pytest.mark.parametrize(
+    "table", [["aabbc", "ab"], ["aabbcd"], ["aabc", "aab"], ["abc", "abd"], ["aaabb", "ab"], ["abcd"]]
+)
+def test_equals_brute_force_over_antecedents_of_one_target(table: list[str]) -> None:
+    buckets = [list(bucket) for bucket in table]
+    exact = exact_disclosure_curve(**counted(buckets), knowledge=3)
+    for knowledge in range(3):
+        assert exact[knowledge] == oracle.shared_maximum(buckets, knowledge)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(histograms=small_histograms, knowledge=st.integers(0, 6))
+def test_equals_the_formula_over_all_partitions(histograms: list[list[int]], knowledge: int) -> None:
+    exact = exact_disclosure_curve(**csr(histograms), knowledge=knowledge)
+    assert list(exact) == oracle.partition_curve(histograms, knowledge)
+    assert_curve_within_its_bound(csr(histograms), exact)
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(
+    counts=st.lists(st.integers(1, 9), min_size=2, max_size=4),
+    other=st.lists(st.integers(1, 9), min_size=2, max_size=4),
+    copies=st.integers(1, 4),
+)
+def test_equal_buckets_each_take_atoms(counts: list[int], other: list[int], copies: int) -> None:
+    histograms = [counts[::-1]] + [other] + [counts] * copies
+    exact = exact_disclosure_curve(**csr(histograms), knowledge=4)
+    assert list(exact) == oracle.partition_curve(histograms, 4)
+    assert_curve_within_its_bound(csr(histograms), exact)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(data=st.data())
+def test_bound_holds_for_large_counts(data: st.DataObject) -> None:
+    counts = st.lists(st.integers(10**3, 10**9), min_size=3, max_size=20)
+    histograms = data.draw(st.lists(counts, min_size=1, max_size=5))
+    exact = exact_disclosure_curve(**csr(histograms), knowledge=9)
+    assert_curve_within_its_bound(csr(histograms), exact)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    table=st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=2, max_size=4),
+    knowledge=st.integers(0, 4),
+)
+def test_merging_two_buckets_never_raises_disclosure(table: list[list[str]], knowledge: int) -> None:
+    merged = [table[0] + table[1], *table[2:]]
+    apart = exact_disclosure_curve(**counted(table), knowledge=knowledge)
+    together = exact_disclosure_curve(**counted(merged), knowledge=knowledge)
+    assert all(after <= before for after, before in zip(together, apart, strict=True))
+    apart = negation_curve(**counted(table), knowledge=knowledge)
+    together = negation_curve(**counted(merged), knowledge=knowledge)
+    assert all(after <= before for after, before in zip(together, apart, strict=True))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(histograms=small_histograms)
+def test_curves_rise_and_implications_know_more_than_negations(histograms: list[list[int]]) -> None:
+    implications = exact_disclosure_curve(**csr(histograms), knowledge=6)
+    negations = negation_curve(**csr(histograms), knowledge=6)
+    assert all(before <= after for before, after in pairwise(implications))
+    assert all(before <= after for before, after in pairwise(negations))
+    assert all(less <= more for less, more in zip(negations, implications, strict=True))
+    assert implications[0] == negations[0] == max(Fraction(max(one), sum(one)) for one in histograms)
+
+
+def test_class_of_one_person_is_disclosed_without_knowledge() -> None:
+    assert exact_disclosure_curve(**csr([[1], [3, 3, 3]]), knowledge=2) == (Fraction(1),) * 3
+    assert negation_curve(**csr([[1], [3, 3, 3]]), knowledge=2) == (Fraction(1),) * 3
+
+
+def test_class_of_one_value_is_disclosed_without_knowledge() -> None:
+    curve, _ = disclosure_curve(**csr([[7], [3, 3, 3]]), knowledge=3)
+    assert curve.tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_more_knowledge_than_people_and_values() -> None:
+    exact = exact_disclosure_curve(**csr([[1, 1]]), knowledge=30)
+    assert exact == (Fraction(1, 2), *[Fraction(1)] * 30)
+    assert_curve_within_its_bound(csr([[1, 1]]), exact)
+
+
+def test_values_a_bucket_does_not_hold_change_nothing() -> None:
+    padded = exact_disclosure_curve(**csr([[0, 2, 0, 2, 1], [1, 3]]), knowledge=3)
+    assert padded == exact_disclosure_curve(**csr([[2, 2, 1], [3, 1]]), knowledge=3)
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(table=tables_with_few_worlds(18), knowledge=st.integers(0, 3))
+def test_negations_equal_brute_force(table: list[list[str]], knowledge: int) -> None:
+    curve = negation_curve(**counted(table), knowledge=knowledge)
+    assert curve[knowledge] == oracle.negation_maximum(table, knowledge)
+
+
+def test_negations_compare_close_fractions_exactly() -> None:
+    large = 2**50
+    close = csr([[large, large + 1], [large + 1, large + 2]])
+    assert negation_curve(**close, knowledge=0) == (Fraction(large + 1, 2 * large + 1),)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(
+    table=st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=1, max_size=3),
+    c=st.fractions(Fraction(1, 4), 4, max_denominator=6),
+    diversity=st.integers(2, 5),
+)
+def test_recursive_diversity_is_safety_against_negations(
+    table: list[list[str]], c: Fraction, diversity: int
+) -> None:
+    reached = negation_curve(**counted(table), knowledge=diversity - 2)[diversity - 2]
+    assert (reached < c / (c + 1)) == oracle.is_recursively_diverse(table, c, diversity)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(
+    table=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), min_size=1, max_size=3),
+    knowledge=st.integers(0, 3),
+)
+def test_witness_reaches_the_maximum_in_the_worlds(table: list[list[str]], knowledge: int) -> None:
+    witness = disclosure_witness(**counted(table), knowledge=knowledge)
+    assert witness.is_maximum
+    assert len(witness.antecedents) <= knowledge
+    assert witness.disclosure == exact_disclosure_curve(**counted(table), knowledge=knowledge)[-1]
+    target = as_key(table, witness.target)
+    rules = [([as_key(table, atom)], [target]) for atom in witness.antecedents]
+    assert oracle.posterior(table, rules, target) == witness.disclosure
+
+
+def test_witness_is_as_short_as_possible() -> None:
+    witness = disclosure_witness(**csr([[1, 1, 1]]), knowledge=10)
+    assert witness.disclosure == 1
+    assert len(witness.antecedents) == 2
+
+
+def test_witness_without_exact_ties_stays_within_the_bound() -> None:
+    generator = np.random.default_rng(5)
+    offsets = np.arange(0, 5 * 3_000 + 1, 5)
+    counts = generator.integers(50, 60, size=offsets[-1])
+    curve, error = disclosure_curve(offsets=offsets, value_counts=counts, knowledge=4)
+    witness = disclosure_witness(offsets=offsets, value_counts=counts, knowledge=4, limit=0)
+    assert not witness.is_maximum
+    assert abs(witness.disclosure - Fraction(float(curve[4]))) <= Fraction(error)
+
+
+def test_many_buckets_are_discarded_without_loss() -> None:
+    generator = np.random.default_rng(7)
+    histograms = generator.integers(1, 40, size=(400, 4)).tolist()
+    exact = exact_disclosure_curve(**csr(histograms), knowledge=3)
+    assert_curve_within_its_bound(csr(histograms), exact)
+    with pytest.raises(TooLargeError, match="limit=3"):
+        exact_disclosure_curve(**csr(histograms), knowledge=3, limit=3)
+
+
+def test_one_named_implication_of_the_paper() -> None:
+    flu_0, flu_1 = values_of(FIGURE_3[0]).index("flu"), values_of(FIGURE_3[1]).index("flu")
+    hannah, charlie = Atom(1, 1, flu_1), Atom(0, 1, flu_0)
+    rule = Implication(antecedents=(hannah,), consequents=(charlie,))
+    found = disclosure_of_given_knowledge(**counted(FIGURE_3), implications=[rule])
+    assert (found.target, found.disclosure) == (charlie, Fraction(10, 19))
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(table=tables_with_few_worlds(40), data=st.data())
+def test_given_knowledge_equals_brute_force(table: list[list[str]], data: st.DataObject) -> None:
+    buckets = st.integers(0, len(table) - 1)
+    atoms = buckets.flatmap(
+        lambda bucket: st.builds(
+            Atom,
+            st.just(bucket),
+            st.integers(0, len(table[bucket]) - 1),
+            st.integers(0, len(values_of(table[bucket])) - 1),
+        )
+    )
+    sides = st.lists(atoms, min_size=1, max_size=2).map(tuple)
+    rules = data.draw(st.lists(st.builds(Implication, antecedents=sides, consequents=sides), max_size=3))
+    keys = [
+        (
+            [as_key(table, atom) for atom in rule.antecedents],
+            [as_key(table, atom) for atom in rule.consequents],
+        )
+        for rule in rules
+    ]
+    expected = oracle.disclosure_risk(table, keys)
+    if expected is None:
+        with pytest.raises(ParameterError, match="no table agrees"):
+            disclosure_of_given_knowledge(**counted(table), implications=rules)
+        return
+    found = disclosure_of_given_knowledge(**counted(table), implications=rules)
+    assert found.disclosure == expected
+    asked = data.draw(atoms)
+    one = disclosure_of_given_knowledge(**counted(table), implications=rules, target=asked)
+    assert one.disclosure == oracle.posterior(table, keys, as_key(table, asked))
+
+
+def test_given_knowledge_has_a_size_limit_and_checks_its_atoms() -> None:
+    everyone = tuple(Atom(0, person, 0) for person in range(20))
+    rule = Implication(antecedents=everyone, consequents=(Atom(0, 0, 1),))
+    with pytest.raises(TooLargeError, match="20 people"):
+        disclosure_of_given_knowledge(**csr([[10, 10]]), implications=[rule])
+    outside = Implication(antecedents=(Atom(0, 2, 0),), consequents=(Atom(0, 0, 0),))
+    with pytest.raises(ParameterError, match="person 2"):
+        disclosure_of_given_knowledge(**csr([[1, 1]]), implications=[outside])
+    empty = Implication(antecedents=(), consequents=(Atom(0, 0, 0),))
+    with pytest.raises(ParameterError, match="empty side"):
+        disclosure_of_given_knowledge(**csr([[1, 1]]), implications=[empty])
+
+
+def test_a_value_the_bucket_does_not_hold_is_never_had() -> None:
+    rule = Implication(antecedents=(Atom(0, 0, 9),), consequents=(Atom(0, 0, 0),))
+    found = disclosure_of_given_knowledge(**csr([[2, 1]]), implications=[rule])
+    assert found.disclosure == Fraction(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "counts", "knowledge", "error"),
+    [
+        ([0], [], 1, EmptyTableError),
+        ([0, 2], [1], 1, ParameterError),
+        ([0, 1, 1], [1], 1, ParameterError),
+        ([0, 1], [0], 1, ParameterError),
+        ([0, 2], [1, -1], 1, ParameterError),
+        ([0, 1], [2**53], 1, ParameterError),
+        ([0, 1], [1.5], 1, ParameterError),
+        ([0, 1], [1], -1, ParameterError),
+        ([0, 1], [1], True, ParameterError),
+        ([0, 1], [1], 1.0, ParameterError),
+    ],
+)
+def test_refuses_what_is_not_a_table(
+    offsets: list[int], counts: list[int], knowledge: int, error: type[Exception]
+) -> None:
+    for function in (disclosure_curve, exact_disclosure_curve, negation_curve, disclosure_witness):
+        with pytest.raises(error):
+            function(offsets=offsets, value_counts=counts, knowledge=knowledge)
