@@ -1,0 +1,68 @@
+"""Privacy gates for data pipelines: measure how private a table is, make it more private, hold the gate until it is.
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privacy_plugin.certificate import CertificateStore
+    from privacy_plugin.errors import PrivacyPluginError
+    from privacy_plugin.frequency import FrequencyTable
+    from privacy_plugin.frequency.hierarchy import Hierarchy
+    from privacy_plugin.frequency.hierarchy_builders import (
+        date_hierarchy,
+        interval_hierarchy,
+        mask_hierarchy,
+        tree_hierarchy,
+    )
+    from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
+    from privacy_plugin.gate import Verdict
+    from privacy_plugin.metrics.measurement import Measurement
+    from privacy_plugin.policy import Policy
+    from privacy_plugin.requirement import Finding, Requirement, require
+    from privacy_plugin.sources import frequency_table, sql_table
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CertificateStore": "certificate",
+    "Finding": "requirement",
+    "FrequencyTable": "frequency",
+    "Hierarchy": "frequency.hierarchy",
+    "Measurement": "metrics.measurement",
+    "Policy": "policy",
+    "PrivacyPluginError": "errors",
+    "Requirement": "requirement",
+    "Verdict": "gate",
+    "date_hierarchy": "frequency.hierarchy_builders",
+    "frequency_table": "sources",
+    "interval_hierarchy": "frequency.hierarchy_builders",
+    "mask_hierarchy": "frequency.hierarchy_builders",
+    "read_hierarchy": "frequency.hierarchy_files",
+    "require": "requirement",
+    "sql_table": "sources",
+    "tree_hierarchy": "frequency.hierarchy_builders",
+    "write_hierarchy": "frequency.hierarchy_files",
+}
+
+# Metrics are functions of frequency tables; here they take any data.
+_METRICS = ("k_anonymity", "l_diversity", "reidentification_risk", "t_closeness")
+
+__all__ = [*_HOMES, *_METRICS]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _METRICS:
+        value = import_module("privacy_plugin.measuring").public_function(name)
+    elif name in _HOMES:
+        value = getattr(import_module(f"privacy_plugin.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'privacy_plugin' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,11 @@ class Hierarchy(ABC):
     @abstractmethod
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
+
+    @property
+    @abstractmethod
+    def specification(self) -> dict[str, Any]:
+        """Return plain data that a policy can write and that builds the same hierarchy again."""
 
     def generalize(self, value: object, level: int) -> Value:
         """Return what one value becomes on a level.
@@ -129,6 +135,12 @@ class TableHierarchy(Hierarchy):
     def values(self) -> tuple[Value, ...]:
         """The values the hierarchy lists."""
         return self._values
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """Return the hierarchy as plain data: a line a value."""
+        lines = [[value, *self._paths[_lookup(value)]] for value in self._values]
+        return {"table": [[None if item is None else label(item) for item in line] for line in lines]}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a value becomes; 39, 39.0 and "39" find the same line, true and "True" too."""

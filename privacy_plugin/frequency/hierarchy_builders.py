@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
 from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
 Number = int | float | Decimal
@@ -18,7 +20,7 @@ class IntervalHierarchy(Hierarchy):
 
     def __init__(self, boundaries: Sequence[Sequence[Number]], *, below: bool, above: bool) -> None:
         """Take the sorted boundaries of each level; `below` and `above` say whether the ends are open."""
-        self._cuts = [[_exact(cut) for cut in level] for level in boundaries]
+        self._cuts = [[exact(cut) for cut in level] for level in boundaries]
         self._below, self._above = below, above
         for number, cuts in enumerate(self._cuts, start=1):
             if len(cuts) < 2 or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
@@ -31,6 +33,12 @@ class IntervalHierarchy(Hierarchy):
         """How many levels lie above the original values: the interval levels and `*`."""
         return len(self._cuts) + 1
 
+    @property
+    def specification(self) -> dict[str, Any]:
+        """Return the boundaries as plain data."""
+        boundaries = [[written(cut) for cut in cuts] for cuts in self._cuts]
+        return {"intervals": {"boundaries": boundaries, "open_ends": self._below}}
+
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals a number falls into, or None for text that is no number or lies outside."""
         number = _as_number(value)
@@ -42,10 +50,10 @@ class IntervalHierarchy(Hierarchy):
     def _interval(self, number: Fraction, cuts: list[Fraction]) -> str | None:
         position = bisect_right(cuts, number)
         if position == 0:
-            return f"<{_plain(cuts[0])}" if self._below else None
+            return f"<{written(cuts[0])}" if self._below else None
         if position == len(cuts):
-            return f">={_plain(cuts[-1])}" if self._above else None
-        return f"[{_plain(cuts[position - 1])}, {_plain(cuts[position])})"
+            return f">={written(cuts[-1])}" if self._above else None
+        return f"[{written(cuts[position - 1])}, {written(cuts[position])})"
 
 
 def interval_hierarchy(
@@ -72,7 +80,7 @@ def interval_hierarchy(
     if boundaries is None:
         if start is None or stop is None or not widths:
             raise ParameterError("give either boundaries, or start, stop and widths")
-        boundaries = [_grid(_exact(start), _exact(stop), _exact(width)) for width in widths]
+        boundaries = [_grid(exact(start), exact(stop), exact(width)) for width in widths]
     elif start is not None or stop is not None or widths is not None:
         raise ParameterError("give either boundaries, or start, stop and widths, not both")
     if not boundaries:
@@ -91,6 +99,11 @@ class MaskHierarchy(Hierarchy):
     def height(self) -> int:
         """How many levels lie above the original values: one for each character."""
         return self._length
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """Return the rule as plain data."""
+        return {"mask": {"length": self._length, "from_right": self._from_right, "character": self._character}}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the code with 1, 2, ... characters masked; shorter codes are padded, longer not covered."""
@@ -133,6 +146,11 @@ class DateHierarchy(Hierarchy):
     def height(self) -> int:
         """How many levels lie above the original values: the periods and `*`."""
         return len(self._periods) + 1
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """Return the rule as plain data."""
+        return {"dates": {"levels": list(self._periods)}}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the periods a date falls into; ISO text counts as a date, anything else is not covered."""
@@ -189,14 +207,6 @@ def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
 
 
-def _exact(number: object) -> Fraction:
-    if isinstance(number, Fraction):
-        return number
-    if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
-        raise ParameterError("boundaries must be numbers")
-    return Fraction(str(number))
-
-
 def _as_number(value: Value) -> Fraction | None:
     if isinstance(value, bool) or value is None:
         return None
@@ -205,12 +215,6 @@ def _as_number(value: Value) -> Fraction | None:
     except InvalidOperation:
         return None
     return Fraction(decimal) if decimal.is_finite() else None
-
-
-def _plain(number: Fraction) -> str:
-    if number.denominator == 1:
-        return str(number.numerator)
-    return label(canonical(Decimal(number.numerator) / Decimal(number.denominator)))
 
 
 def _as_date(value: Value) -> date | None:

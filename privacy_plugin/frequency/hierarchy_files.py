@@ -23,7 +23,9 @@ def read_hierarchy(path: str | Path, *, separator: str = ";") -> TableHierarchy:
         raise HierarchyError(f"the hierarchy file {str(path)!r} is empty")
     widths = {len(row) for row in rows}
     if len(widths) != 1:
-        raise HierarchyError(f"lines of {str(path)!r} have between {min(widths)} and {max(widths)} fields; must be equal")
+        raise HierarchyError(
+            f"lines of {str(path)!r} have between {min(widths)} and {max(widths)} fields; must be equal"
+        )
     paths: dict[Value, tuple[Value, ...]] = {}
     for number, (value, *levels) in enumerate(rows, start=1):
         if (value or None) in paths:

@@ -50,7 +50,7 @@ def _canonical_other(raw: Any) -> Value:
         return _canonical_float(raw)
     if isinstance(raw, Decimal):
         return _canonical_decimal(raw)
-    if raw != raw:  # noqa: PLR0124  NaT and its relatives are the values that differ from themselves
+    if raw != raw:
         return None
     if isinstance(raw, datetime):
         return _canonical_datetime(raw)

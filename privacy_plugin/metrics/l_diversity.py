@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable, Histograms
+from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 
@@ -74,7 +75,7 @@ def _require_variant(variant: str, c: float | None) -> None:
         raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
     if (c is not None) != (variant == "recursive"):
         raise ParameterError("c goes with variant='recursive', and only with it")
-    if c is not None and (isinstance(c, bool) or not isinstance(c, int | float | Fraction) or not c > 0):
+    if c is not None and exact(c, what="c") <= 0:
         raise ParameterError(f"c must be a positive number, not {c!r}")
 
 
@@ -85,7 +86,7 @@ def _diversity(
         values = np.diff(histograms.offsets)
         return int(values.min()), 0.0, values
     if variant == "recursive":
-        values = _recursive(histograms, Fraction(str(c)))
+        values = _recursive(histograms, exact(c, what="c"))
         return int(values.min()), 0.0, values
     return _entropy(histograms)
 
@@ -111,9 +112,7 @@ def _entropy(histograms: Histograms) -> tuple[Quantity, float, npt.NDArray[np.fl
     return (whole, 0.0, values) if not others else (float(values[worst]), error, values)
 
 
-def _first_below(
-    histograms: Histograms, values: npt.NDArray[np.float64], whole: int, error: float, worst: int
-) -> bool:
+def _first_below(histograms: Histograms, values: npt.NDArray[np.float64], whole: int, error: float, worst: int) -> bool:
     """Tell whether some class other than the worst cannot be shown to have at least `whole`."""
     for index in np.flatnonzero(values <= whole + 2 * error).tolist():
         counts = histograms.counts[histograms.offsets[index] : histograms.offsets[index + 1]].tolist()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.frequency import Classes, FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy
 
 Quantity = int | float | Fraction
 
@@ -116,6 +117,8 @@ def plain(value: Any) -> Any:
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, Hierarchy):
+        return value.specification
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 
@@ -75,8 +76,8 @@ def _value(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], variant: str, thre
         return Fraction(1, int(sizes.min()))
     if variant == "average":
         return Fraction(len(sizes), people)
-    limit = Fraction(str(threshold))
-    if isinstance(threshold, bool) or not 0 <= limit <= 1:
+    limit = exact(threshold, what="threshold")
+    if not 0 <= limit <= 1:
         raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
     # 1/n > p/q exactly when q > p*n
     at_risk = int(sizes[limit.denominator > limit.numerator * sizes.astype(object)].sum())

@@ -1,0 +1,188 @@
+"""Certificates: what was verified about which data, so that a gate holds from one run to the next.
+
+A gate that passes leaves a signed certificate; a gate that fails leaves a signed refusal in its place. Whoever
+releases takes the fingerprint of the copy it is about to publish and asks `require_certificate`, in the same
+run or weeks later. The signature is a keyed hash (HMAC-SHA256): it shows that a certificate was changed after
+it was issued by anyone who does not have the key. It does not protect against someone who has it.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import platform
+import secrets
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from privacy_plugin.errors import CertificateError
+from privacy_plugin.gate import Verdict
+from privacy_plugin.policy import Policy
+from privacy_plugin.sources import Source
+
+KEY_VARIABLE = "PRIVACY_PLUGIN_KEY"
+_FORMAT = 1
+_SHORTEST_KEY = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A signed verdict about one table (or one partition of it) under one policy."""
+
+    content: dict[str, Any]
+    signature: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate passed; a refusal is a certificate that did not."""
+        return self.content.get("passed") is True
+
+    def to_json(self) -> str:
+        """Return the certificate as text; it holds names of columns, counts and digests, no value of the table."""
+        return json.dumps({"content": self.content, "signature": self.signature}, indent=2, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Certificate":
+        """Read a certificate."""
+        try:
+            loaded = json.loads(text)
+            return cls(content=dict(loaded["content"]), signature=str(loaded["signature"]))
+        except (ValueError, KeyError, TypeError):
+            raise CertificateError("the certificate cannot be read; judge the table again") from None
+
+
+def issue(verdict: Verdict, *, key: bytes) -> Certificate:
+    """Sign a verdict; one that passed must carry the fingerprint of the data it was passed for."""
+    if verdict.passed and verdict.fingerprint is None:
+        raise CertificateError("a passed verdict without a fingerprint says nothing about any data")
+    content = {"format": _FORMAT, "versions": _versions(), **verdict.to_dict()}
+    plain_content = json.loads(json.dumps(content))
+    return Certificate(content=plain_content, signature=_sign(plain_content, key))
+
+
+def require_certificate(
+    certificate: Certificate | None, *, policy: Policy, staged: Source, key: bytes, partition: str | None = None
+) -> None:
+    """Refuse a release unless a valid certificate says that exactly this data passed exactly this policy.
+
+    `staged` is the copy that would be published, not the table it was copied from: nothing can change between
+    the check and the release.
+    """
+    if certificate is None:
+        where = f" partition {partition!r} of" if partition else ""
+        raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
+    if not hmac.compare_digest(certificate.signature, _sign(certificate.content, key)):
+        raise CertificateError("the certificate was changed after it was issued, or signed with another key")
+    content = certificate.content
+    expected = {
+        "format": _FORMAT,
+        "dataset": policy.dataset,
+        "partition": partition,
+        "policy_digest": policy.digest,
+    }
+    for name, value in expected.items():
+        if content.get(name) != value:
+            raise CertificateError(f"the certificate is for another {name.replace('_', ' ')}; judge this table again")
+    if not certificate.passed:
+        raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {'; '.join(_reasons(content))}")
+    taken = staged.fingerprint(policy.rules.released).to_dict()
+    if taken != content.get("fingerprint"):
+        raise CertificateError("the data is not the data that was judged: it changed after its privacy checks")
+
+
+def _reasons(content: dict[str, Any]) -> list[str]:
+    failed = [finding["reason"] for finding in content.get("findings", ()) if not finding.get("passed")]
+    return [*content.get("problems", ()), *failed] or ["no reason recorded"]
+
+
+def _sign(content: dict[str, Any], key: bytes) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for name in ("privacy-plugin", "numpy", "pandas", "sqlalchemy", "duckdb"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions
+
+
+class CertificateStore:
+    """The last certificate of every dataset and partition, as files in a folder."""
+
+    def __init__(self, folder: str | Path, *, key: bytes | None = None) -> None:
+        """Take the folder, and the key or None to use `signing_key()`."""
+        self.folder = Path(folder)
+        self.key = signing_key() if key is None else key
+
+    def path(self, dataset: str, partition: str | None = None) -> Path:
+        """Return the file of a dataset and partition; names are hashed, because they may hold any character."""
+        name = hashlib.sha256(json.dumps([dataset, partition]).encode()).hexdigest()[:16]
+        readable = "".join(c if c.isalnum() else "-" for c in dataset)[:40]
+        return self.folder / f"{readable}-{name}.json"
+
+    def record(self, verdict: Verdict) -> Certificate:
+        """Sign a verdict and make it the last word on its dataset and partition, whether it passed or not."""
+        certificate = issue(verdict, key=self.key)
+        path = self.path(verdict.dataset, verdict.partition)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        staging.write_text(certificate.to_json(), encoding="utf-8")
+        os.replace(staging, path)
+        return certificate
+
+    def find(self, dataset: str, partition: str | None = None) -> Certificate | None:
+        """Return the last certificate, or None where no gate has judged."""
+        try:
+            return Certificate.from_json(self.path(dataset, partition).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+
+    def require(self, policy: Policy, staged: Source, *, partition: str | None = None) -> Certificate:
+        """Refuse a release that is not covered, and return the certificate that covers it."""
+        certificate = self.find(policy.dataset, partition)
+        require_certificate(certificate, policy=policy, staged=staged, key=self.key, partition=partition)
+        assert certificate is not None  # require_certificate refuses None
+        return certificate
+
+
+def signing_key() -> bytes:
+    """Return the key that signs certificates.
+
+    The environment variable PRIVACY_PLUGIN_KEY (at least 16 characters, for teams and schedulers), else a random
+    key in the user's configuration folder, made on first use and readable by the user only.
+    """
+    given = os.environ.get(KEY_VARIABLE)
+    if given is not None:
+        if len(given) < _SHORTEST_KEY:
+            raise CertificateError(f"{KEY_VARIABLE} is too short; give at least {_SHORTEST_KEY} characters")
+        return given.encode()
+    root = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    path = root / "privacy_plugin" / "signing.key"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _create_key(path)
+    key = path.read_bytes()
+    if len(key) < _SHORTEST_KEY:
+        raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
+    return key
+
+
+def _create_key(path: Path) -> None:
+    """Create the key file unless it is there; a link makes it appear whole, whoever comes first."""
+    if path.exists():
+        return
+    staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(secrets.token_bytes(32))
+    try:
+        os.link(staging, path)
+    except FileExistsError:
+        pass
+    finally:
+        staging.unlink()

@@ -1,0 +1,36 @@
+"""Numbers read as they are written: 0.1 is one tenth, not the nearest binary fraction."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+from privacy_plugin.errors import ParameterError
+
+
+def exact(number: object, *, what: str = "a number") -> Fraction:
+    """Return the number that the text of a whole number, float, decimal or fraction such as "1/11" states.
+
+    >>> exact(0.1), exact("1/11")
+    (Fraction(1, 10), Fraction(1, 11))
+    """
+    if isinstance(number, Fraction):
+        return number
+    is_fraction_text = isinstance(number, str) and "/" in number
+    is_number = isinstance(number, int | float | Decimal) or type(number).__module__ == "numpy"
+    if isinstance(number, bool) or not (is_number or is_fraction_text):
+        raise ParameterError(f"{what} must be a number or a fraction such as 1/11, not {type(number).__name__}")
+    try:
+        return Fraction(str(number))
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"{what} must be a finite number") from None
+
+
+def written(number: Fraction) -> int | float | str:
+    """Write an exact number the shortest way that reads back exactly.
+
+    >>> written(Fraction(9, 100)), written(Fraction(1, 11))
+    (0.09, '1/11')
+    """
+    if number.denominator == 1:
+        return int(number)
+    decimal = float(number)
+    return decimal if Fraction(repr(decimal)) == number else f"{number.numerator}/{number.denominator}"

@@ -1,0 +1,156 @@
+"""The gate: judge a table by column roles and requirements, closed unless everything was looked at and passed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.measuring import Tables
+from privacy_plugin.requirement import Finding, Requirement
+from privacy_plugin.sources import Fingerprint, open_source
+
+ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
+
+# Roles that never leave the house: a release has neither names nor the key that ties a person's rows together.
+WITHHELD = ("identifier", "unit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a gate judges by: the role of every column, the requirements, and who issued them."""
+
+    dataset: str
+    roles: Mapping[str, str]
+    requirements: Sequence[Requirement]
+    digest: str
+
+    def columns(self, role: str) -> tuple[str, ...]:
+        """The columns that have a role."""
+        return tuple(name for name, given in self.roles.items() if given == role)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that says which rows belong to one person, if there is one."""
+        return next(iter(self.columns("unit")), None)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The columns a release has."""
+        return tuple(name for name, role in self.roles.items() if role not in WITHHELD)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What the gate found. It passed only if there was something to judge and every finding passed."""
+
+    dataset: str
+    policy_digest: str
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    rows: int = 0
+    fingerprint: Fingerprint | None = None
+    partition: str | None = None
+    judged_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate is open."""
+        return bool(self.findings) and not self.problems and all(finding.passed for finding in self.findings)
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether everything could be looked at; only then is a closed gate the data's fault."""
+        return not self.problems and all(finding.status != "not_evaluated" for finding in self.findings)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the gate is closed, in words."""
+        return (*self.problems, *(finding.reason for finding in self.findings if not finding.passed))
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data for every door."""
+        return {
+            "dataset": self.dataset,
+            "partition": self.partition,
+            "passed": self.passed,
+            "evaluated": self.evaluated,
+            "policy_digest": self.policy_digest,
+            "rows": self.rows,
+            "judged_at": self.judged_at,
+            "fingerprint": self.fingerprint.to_dict() if self.fingerprint else None,
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+            "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
+        }
+
+
+def judge(
+    rules: Rules, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
+) -> Verdict:
+    """Judge data; with `fingerprint` also take the content fingerprint of what a release would hold.
+
+    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged.
+    """
+
+    def verdict(**found: Any) -> Verdict:
+        return Verdict(dataset=rules.dataset, policy_digest=rules.digest, partition=partition, **found)
+
+    try:
+        with _snapshots(data, population) as (tables, others):
+            problems = _structure_problems(rules, tables.source.columns)
+            if problems:
+                return verdict(problems=problems)
+            rows = tables.source.row_count()
+            if not rows:
+                return verdict(problems=("the table has no rows; an empty table is never judged private",))
+            findings = _findings(rules, tables, others)
+            taken = tables.source.fingerprint(rules.released) if fingerprint else None
+    except PrivacyPluginError as problem:
+        return verdict(problems=(str(problem),))
+    except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
+        return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
+    return verdict(findings=findings, rows=rows, fingerprint=taken)
+
+
+@contextmanager
+def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | None]]:
+    with ExitStack() as stack:
+        source = stack.enter_context(open_source(data).snapshot())
+        others = None if population is None else stack.enter_context(open_source(population).snapshot())
+        yield Tables(source), None if others is None else Tables(others)
+
+
+def _structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
+    """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
+    problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
+    problems += [
+        f"column {name!r} identifies people and is still in the table; drop it before release"
+        for name in rules.columns("identifier")
+        if name in columns
+    ]
+    problems += [
+        f"column {name!r} is declared as {role} but not in the table"
+        for name, role in rules.roles.items()
+        if role != "identifier" and name not in columns
+    ]
+    return tuple(problems)
+
+
+def _findings(rules: Rules, tables: Tables, population: Tables | None) -> tuple[Finding, ...]:
+    """Judge every requirement, those over the most columns first: coarser groupings are made from finer ones."""
+    quasi_identifiers = rules.columns("quasi_identifier")
+    findings: dict[int, Finding] = {}
+    order = sorted(range(len(rules.requirements)), key=lambda n: -len(rules.requirements[n].definition.roles))
+    for number in order:
+        requirement = rules.requirements[number]
+        findings[number] = requirement.judge(
+            tables,
+            quasi_identifiers=quasi_identifiers,
+            attributes=(*quasi_identifiers, *rules.columns("sensitive")),
+            population=population,
+            unit=rules.unit,
+        )
+    return tuple(findings[number] for number in range(len(rules.requirements)))

@@ -1,0 +1,108 @@
+"""Limits: what a measured value is held against, read exactly as it was written."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.metrics.measurement import Measurement, Quantity
+from privacy_plugin.metrics.registry import Metric
+
+KINDS = ("at_least", "above", "at_most", "below", "between")
+_FITTING = {"higher": ("at_least", "above"), "lower": ("at_most", "below"), "between": ("between",)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """One bound (or a pair, for `between`) on a metric.
+
+    A float is read as the decimal it prints as, so that 9/100 meets `at_most 0.09`. A value that is only known
+    within an error is judged by its bad end.
+    """
+
+    kind: str
+    bounds: tuple[Fraction, ...]
+
+    @classmethod
+    def parse(cls, metric: Metric, given: dict[str, Any]) -> "Limit":
+        """Read the one limit among keyword arguments, refusing none, several, the wrong direction or nonsense."""
+        set_limits = {kind: value for kind, value in given.items() if value is not None}
+        fitting = _FITTING[metric.safer]
+        for kind in set_limits:
+            if kind not in KINDS:
+                raise ParameterError(unknown_name("limit", kind, fitting))
+        if len(set_limits) != 1:
+            stated = ", ".join(set_limits) or "none"
+            raise ParameterError(f"{metric.name} needs exactly one limit ({' or '.join(fitting)}); given: {stated}")
+        ((kind, value),) = set_limits.items()
+        if kind not in fitting:
+            raise ParameterError(
+                f"{metric.name} is safer when {_SAFER_WORDS[metric.safer]}: use {' or '.join(fitting)}, not {kind}"
+            )
+        numbers = value if kind == "between" else (value,)
+        if not isinstance(numbers, list | tuple) or len(numbers) != (2 if kind == "between" else 1):
+            raise ParameterError(f"between takes a pair (low, high) for {metric.name}")
+        bounds = tuple(_number(metric, number) for number in numbers)
+        if len(bounds) == 2 and bounds[0] > bounds[1]:
+            raise ParameterError("between takes the lower bound first")
+        return cls(kind=kind, bounds=bounds)
+
+    def holds(self, measurement: Measurement) -> bool:
+        """Tell whether the limit is met even at the bad end of what the value may be."""
+        if _is_nan(measurement.lowest) or _is_nan(measurement.highest):
+            return False
+        return self._compare(measurement.lowest, measurement.highest)
+
+    def _compare(self, lowest: Quantity, highest: Quantity) -> bool:
+        first, last = self.bounds[0], self.bounds[-1]
+        return {
+            "at_least": lambda: lowest >= first,
+            "above": lambda: lowest > first,
+            "at_most": lambda: highest <= last,
+            "below": lambda: highest < last,
+            "between": lambda: lowest >= first and highest <= last,
+        }[self.kind]()
+
+    def failing(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Tell for an array of values which do not meet the limit (floating point: for counts shown to people)."""
+        first, last = float(self.bounds[0]), float(self.bounds[-1])
+        tolerance = 1e-12
+        met = {
+            "at_least": values >= first - tolerance,
+            "above": values > first,
+            "at_most": values <= last + tolerance,
+            "below": values < last,
+            "between": (values >= first - tolerance) & (values <= last + tolerance),
+        }[self.kind]
+        return ~met
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The limit as it is written in a policy: numbers, or "1/11" where no short decimal says the same."""
+        numbers = [written(bound) for bound in self.bounds]
+        return {self.kind: numbers if self.kind == "between" else numbers[0]}
+
+    def __str__(self) -> str:
+        numbers = " and ".join(str(written(bound)) for bound in self.bounds)
+        return f"{self.kind.replace('_', ' ')} {numbers}"
+
+
+_SAFER_WORDS = {"higher": "higher", "lower": "lower", "between": "between two bounds"}
+
+
+def _number(metric: Metric, number: Any) -> Fraction:
+    bound = exact(number, what=f"a limit of {metric.name}")
+    low, high = metric.smallest, metric.largest
+    if (low is not None and bound < low) or (high is not None and bound > high):
+        span = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
+        raise ParameterError(f"a limit of {metric.name} must be {span}, not {written(bound)}")
+    return bound
+
+
+def _is_nan(value: Quantity) -> bool:
+    return isinstance(value, float) and math.isnan(value)

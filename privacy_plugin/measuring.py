@@ -1,0 +1,89 @@
+"""Ask a metric of any data: group what it needs in the engine, then measure the groups."""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from privacy_plugin.errors import ColumnError, ParameterError, require_columns
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.registry import Metric, find_metric
+from privacy_plugin.sources import Source, open_source
+
+
+class Tables:
+    """The frequency tables of one source, each grouped once; coarser ones are made from finer ones."""
+
+    def __init__(self, source: Source) -> None:
+        """Take an open source."""
+        self.source = source
+        self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group by some columns, or project what has been grouped already."""
+        require_columns(columns, self.source.columns)
+        if unit is not None:  # people cannot be added up: each grouping is asked of the engine
+            return self.source.frequencies(columns, unit=unit)
+        for known, table in self._grouped.items():
+            if set(columns) <= set(known):
+                return table.project(columns)
+        table = self.source.frequencies(columns)
+        self._grouped[tuple(columns)] = table
+        return table
+
+
+def measure(
+    metric: Metric, data: Any, *, population: Any = None, unit: str | None = None, **arguments: Any
+) -> Measurement:
+    """Measure one metric on anything a source accepts (or on the `Tables` of one)."""
+    options = {name: value for name, value in arguments.items() if name not in metric.roles}
+    metric.require_options(options)
+    columns = role_columns(metric, arguments)
+    if unit is not None and not metric.counts_people:
+        raise ParameterError(
+            f"{metric.name} is defined for one row a person; it cannot count people by the unit column {unit!r}. "
+            "Aggregate the table to one row a person first"
+        )
+    tables = data if isinstance(data, Tables) else Tables(open_source(data))
+    if unit is not None:
+        require_columns([unit], tables.source.columns, role="unit")
+    if not metric.needs_population:
+        if population is not None:
+            raise ParameterError(f"{metric.name} compares with no population; leave it out")
+        return metric.measure(tables.frequencies(columns, unit=unit), **arguments)
+    if population is None:
+        raise ParameterError(f"{metric.name} needs the population table the people were drawn from")
+    others = population if isinstance(population, Tables) else Tables(open_source(population))
+    known = others.frequencies(list(arguments["quasi_identifiers"]))
+    return metric.measure(tables.frequencies(columns), population=known, **arguments)
+
+
+def role_columns(metric: Metric, arguments: dict[str, Any]) -> list[str]:
+    """Return the columns to group by: every role the metric has must be given."""
+    columns: list[str] = []
+    for role in metric.roles:
+        given = arguments.get(role)
+        if given is None:
+            raise ColumnError(f"{metric.name} needs {role}")
+        columns.extend([given] if role == "sensitive" else given)
+    require_columns(columns, columns, role=" and ".join(metric.roles))
+    return columns
+
+
+def public_function(name: str) -> Callable[..., Measurement]:
+    """Return a metric as the function users call: the same options, any data, a unit column where it counts people."""
+    metric = find_metric(name)
+    own = inspect.signature(metric.measure)
+    data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
+    unit = inspect.Parameter("unit", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)
+    parameters = [data, *list(own.parameters.values())[1:], *([unit] if metric.counts_people else [])]
+
+    @functools.wraps(metric.measure)
+    def function(data: Any, **arguments: Any) -> Measurement:
+        signature.bind(data, **arguments)
+        return measure(metric, data, **arguments)
+
+    signature = own.replace(parameters=parameters)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,233 @@
+"""Policies: the role of every column, its hierarchy, and the requirements, in YAML that a person signs off."""
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from privacy_plugin.errors import HierarchyError, ParameterError, PolicyError, PrivacyPluginError, unknown_name
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.gate import ROLES, Rules, Verdict, judge
+from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
+from privacy_plugin.limits import KINDS
+from privacy_plugin.presets import contradictions, preset
+from privacy_plugin.requirement import Requirement, require
+
+_KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
+_ANONYMIZE_KEYS = ("max_suppression", "loss")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What a table must meet before it may leave the house.
+
+    >>> policy = Policy.from_dict({
+    ...     "dataset": "visits",
+    ...     "columns": {"age": "quasi_identifier", "disease": "sensitive"},
+    ...     "requirements": [{"k_anonymity": {"at_least": 5}}],
+    ... })
+    >>> policy.quasi_identifiers
+    ('age',)
+    """
+
+    dataset: str
+    roles: Mapping[str, str]
+    requirements: tuple[Requirement, ...]
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    anonymize: Mapping[str, Any] = field(default_factory=dict)
+    population: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Policy":
+        """Read a policy file; hierarchy files are found next to it."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise PolicyError(f"cannot read the policy {str(path)!r}: {type(problem).__name__}") from None
+        try:
+            loaded = yaml.load(text, Loader=_UniqueKeyLoader)
+        except yaml.YAMLError as problem:
+            raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {problem}") from None
+        return cls.from_dict(loaded, folder=Path(path).parent)
+
+    @classmethod
+    def from_dict(cls, given: Any, *, folder: str | Path = ".") -> "Policy":
+        """Build a policy from plain data, checking everything that can be checked without the table."""
+        if not isinstance(given, Mapping):
+            raise PolicyError("a policy is a mapping with the keys dataset, columns and requirements")
+        for name in given:
+            if name not in _KEYS:
+                raise PolicyError(unknown_name("policy key", str(name), _KEYS))
+        if given.get("version", 1) != 1:
+            raise PolicyError(f"policy version {given['version']!r} is unknown; this release reads version 1")
+        dataset = given.get("dataset")
+        if not isinstance(dataset, str) or not dataset:
+            raise PolicyError("a policy needs the name of its dataset")
+        columns = _columns(given.get("columns"))
+        roles = {name: entry["role"] for name, entry in columns.items()}
+        used, requirements = _requirements(given.get("requirements"), roles, Path(folder))
+        return cls(
+            dataset=dataset,
+            roles=roles,
+            requirements=requirements,
+            hierarchies=_hierarchies(columns, Path(folder)),
+            anonymize=_anonymize(given.get("anonymize")),
+            population=given.get("population"),
+            notes=contradictions(used),
+        )
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns an attacker is assumed to know."""
+        return self.rules.columns("quasi_identifier")
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns an attacker would like to know."""
+        return self.rules.columns("sensitive")
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify what the policy says, the content of its hierarchies and presets included."""
+        resolved = {
+            "dataset": self.dataset,
+            "roles": dict(self.roles),
+            "requirements": [requirement.to_dict() for requirement in self.requirements],
+            "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
+            "anonymize": dict(self.anonymize),
+        }
+        text = json.dumps(resolved, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The part of the policy that the gate judges by."""
+        return Rules(dataset=self.dataset, roles=self.roles, requirements=self.requirements, digest=self.digest)
+
+    def judge(
+        self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
+    ) -> Verdict:
+        """Judge a table; the verdict is closed with its reasons whenever anything could not be looked at."""
+        verdict = judge(self.rules, data, population=population, partition=partition, fingerprint=fingerprint)
+        return _with_notes(verdict, self.notes)
+
+    def to_expectation_suite(self, *, name: str | None = None) -> Any:
+        """Return the policy as a Great Expectations suite; needs the `gx` extra."""
+        door = importlib.import_module("privacy_plugin.expectations.suite")
+        return door.suite_of(self, name=name or f"privacy of {self.dataset}")
+
+
+def _with_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
+    return replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML silently keeps the last of two equal keys: a second `columns` would undo the first."""
+
+
+def _unique_mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    keys = [loader.construct_object(key, deep=deep) for key, _ in node.value]  # type: ignore[no-untyped-call]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
+    return {key: loader.construct_object(value, deep=True) for key, (_, value) in zip(keys, node.value, strict=True)}  # type: ignore[no-untyped-call]
+
+
+_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
+
+
+def _columns(given: Any) -> dict[str, dict[str, Any]]:
+    """Read `column: role` or `column: {role: ..., hierarchy: ..., why: ...}`."""
+    if not isinstance(given, Mapping) or not given:
+        raise PolicyError("a policy needs columns: the role of every column of the table")
+    columns: dict[str, dict[str, Any]] = {}
+    for name, entry in given.items():
+        full = dict(entry) if isinstance(entry, Mapping) else {"role": entry}
+        for key in full:
+            if key not in ("role", "hierarchy", "why"):
+                raise PolicyError(unknown_name(f"key of column {name!r}", str(key), ("role", "hierarchy", "why")))
+        if full.get("role") not in ROLES:
+            raise PolicyError(f"column {name!r}: {unknown_name('role', str(full.get('role')), ROLES)}")
+        if "hierarchy" in full and full["role"] != "quasi_identifier":
+            raise PolicyError(f"column {name!r} has a hierarchy but is no quasi_identifier")
+        columns[str(name)] = full
+    roles = [entry["role"] for entry in columns.values()]
+    if "quasi_identifier" not in roles:
+        raise PolicyError("a policy needs at least one quasi_identifier: what an attacker may know of a person")
+    if roles.count("unit") > 1:
+        raise PolicyError("a policy has at most one unit column")
+    return columns
+
+
+def _requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
+    """Read the requirements; one that looks at a sensitive column and names none holds for each of them."""
+    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+        raise PolicyError("a policy needs requirements; without one nothing could be judged")
+    presets: list[str] = []
+    requirements: list[Requirement] = []
+    for number, line in enumerate(given, start=1):
+        if not isinstance(line, Mapping) or len(line) != 1:
+            raise PolicyError(f"requirement {number} must be one metric with its limit, or one preset")
+        ((name, entry),) = line.items()
+        try:
+            if name == "preset":
+                presets.append(str(entry))
+                found: tuple[Requirement, ...] = preset(str(entry))
+            else:
+                found = (require(str(name), **_limit_line(number, name, entry, folder)),)
+        except (ParameterError, HierarchyError) as problem:
+            raise PolicyError(f"requirement {number}: {problem}") from None
+        for requirement in found:
+            requirements.extend(_for_each_sensitive(requirement, roles))
+    return presets, tuple(requirements)
+
+
+def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:
+    if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
+        raise PolicyError(f"requirement {number}: {name} has no limit; give one of {', '.join(KINDS)}")
+    return {
+        str(key): hierarchy_from_specification(value, folder=folder) if is_specification(value) else value
+        for key, value in entry.items()
+    }
+
+
+def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> list[Requirement]:
+    if "sensitive" not in requirement.definition.roles:
+        return [requirement]
+    sensitive = [name for name, role in roles.items() if role == "sensitive"]
+    if requirement.sensitive is not None:
+        if requirement.sensitive not in sensitive:
+            raise PolicyError(f"{requirement}: {unknown_name('sensitive column', requirement.sensitive, sensitive)}")
+        return [requirement]
+    if not sensitive:
+        raise PolicyError(f"{requirement} needs a column with the role sensitive")
+    return [replace(requirement, sensitive=name) for name in sensitive]
+
+
+def _hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Hierarchy]:
+    hierarchies = {}
+    for name, entry in columns.items():
+        if "hierarchy" in entry:
+            try:
+                hierarchies[name] = hierarchy_from_specification(entry["hierarchy"], folder=folder)
+            except PrivacyPluginError as problem:
+                raise PolicyError(f"hierarchy of column {name!r}: {problem}") from None
+    return hierarchies
+
+
+def _anonymize(given: Any) -> dict[str, Any]:
+    settings = dict(given or {})
+    for name in settings:
+        if name not in _ANONYMIZE_KEYS:
+            raise PolicyError(unknown_name("key of anonymize", str(name), _ANONYMIZE_KEYS))
+    share = settings.get("max_suppression", 0.0)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise PolicyError(f"max_suppression must lie between 0 and 1, not {share!r}")
+    return settings

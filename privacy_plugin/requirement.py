@@ -1,0 +1,202 @@
+"""Requirements: a metric, its options and a limit; the one concept that every door shares."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from privacy_plugin.errors import ParameterError, PrivacyPluginError
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
+from privacy_plugin.limits import KINDS, Limit
+from privacy_plugin.measuring import measure
+from privacy_plugin.metrics.measurement import Measurement, Quantity, plain
+from privacy_plugin.metrics.registry import ROLES, Metric, find_metric
+
+Status = Literal["passed", "failed", "not_evaluated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """A metric with its options and the limit it must meet.
+
+    >>> str(require("k_anonymity", at_least=5))
+    'k_anonymity at least 5'
+    """
+
+    metric: str
+    limit: Limit
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sensitive: str | None = None
+    origin: str | None = None
+
+    @property
+    def definition(self) -> Metric:
+        """The metric's declaration."""
+        return find_metric(self.metric)
+
+    def judge(
+        self,
+        data: Any,
+        *,
+        quasi_identifiers: Sequence[str] | None = None,
+        sensitive: str | None = None,
+        attributes: Sequence[str] | None = None,
+        population: Any = None,
+        unit: str | None = None,
+    ) -> "Finding":
+        """Measure and hold against the limit; whatever prevents a measurement closes the gate with its reason."""
+        given = {
+            "quasi_identifiers": quasi_identifiers,
+            "sensitive": self.sensitive or sensitive,
+            "attributes": attributes,
+        }
+        roles = {name: value for name, value in given.items() if name in self.definition.roles}
+        others = population if self.definition.needs_population else None
+        try:
+            measurement = measure(self.definition, data, population=others, unit=unit, **roles, **self.options)
+        except PrivacyPluginError as problem:
+            return self._closed(str(problem))
+        except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
+            return self._closed(f"measuring failed with {type(problem).__name__}")
+        return self._held_against(measurement)
+
+    def _closed(self, reason: str) -> "Finding":
+        return Finding(requirement=self, status="not_evaluated", reason=f"{self}: not evaluated: {reason}")
+
+    def _held_against(self, measurement: Measurement) -> "Finding":
+        passed = self.limit.holds(measurement)
+        return Finding(
+            requirement=self,
+            status="passed" if passed else "failed",
+            reason=_passed_words(self, measurement) if passed else _failed_words(self, measurement),
+            measurement=measurement,
+            people_affected=None if passed else _people_affected(self, measurement),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the requirement as a policy writes it."""
+        options = {name: plain(value) for name, value in self.options.items()}
+        named = {"sensitive": self.sensitive} if self.sensitive else {}
+        return {self.metric: {**options, **named, **self.limit.given}}
+
+    def __str__(self) -> str:
+        stated = [_stated(name, value) for name, value in self.options.items()]
+        stated += [self.sensitive] if self.sensitive else []
+        return f"{self.metric}({', '.join(stated)}) {self.limit}" if stated else f"{self.metric} {self.limit}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What came of one requirement."""
+
+    requirement: Requirement
+    status: Status
+    reason: str
+    measurement: Measurement | None = None
+    people_affected: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the requirement is met; not evaluated is not passed."""
+        return self.status == "passed"
+
+    @property
+    def value(self) -> Quantity | None:
+        """The measured value, or None where nothing could be measured."""
+        return self.measurement.value if self.measurement else None
+
+    @property
+    def limit(self) -> Limit:
+        """The limit the value was held against."""
+        return self.requirement.limit
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data for every door."""
+        return {
+            "requirement": str(self.requirement),
+            "metric": self.requirement.metric,
+            "title": self.requirement.definition.title,
+            "limit": self.limit.given,
+            "status": self.status,
+            "passed": self.passed,
+            "value": plain(self.value),
+            "reason": self.reason,
+            "people_affected": self.people_affected,
+            "origin": self.requirement.origin,
+            "measurement": self.measurement.to_dict(reveal=reveal) if self.measurement else None,
+        }
+
+
+def require(metric: str, *, sensitive: str | None = None, origin: str | None = None, **given: Any) -> Requirement:
+    """Make a requirement: a metric's name, its options, and one limit.
+
+    Limits: `at_least`, `above` (where higher is safer), `at_most`, `below` (where lower is), `between=(low, high)`.
+    Everything is checked here, before data is read.
+    """
+    definition = find_metric(metric)
+    limits = {name: value for name, value in given.items() if name in KINDS}
+    options = {name: _option(value) for name, value in given.items() if name not in KINDS}
+    definition.require_options(options)
+    if sensitive is not None and "sensitive" not in definition.roles:
+        raise ParameterError(f"{metric} looks at no sensitive column; leave sensitive out")
+    return Requirement(
+        metric=metric,
+        limit=Limit.parse(definition, limits),
+        options=options,
+        sensitive=sensitive,
+        origin=origin,
+    )
+
+
+def _stated(name: str, value: Any) -> str:
+    if isinstance(value, Hierarchy):
+        return f"{name}=hierarchy"
+    return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
+
+
+def _option(given: Any) -> Any:
+    """Read an option; a hierarchy may be written as plain data, so that suites and policies can hold it."""
+    return hierarchy_from_specification(given) if is_specification(given) else given
+
+
+def _people_affected(requirement: Requirement, measurement: Measurement) -> int | None:
+    if measurement.spread is None:
+        return None
+    return measurement.spread.people_where(requirement.limit.failing(measurement.spread.values))
+
+
+def shown(value: Quantity) -> str:
+    """Write a value for people: whole numbers whole, others to four digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
+
+
+def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
+    return (
+        f"{requirement.definition.title} is {shown(measurement.value)}, {requirement.limit} was required "
+        f"({measurement.rows:,} people in {measurement.classes:,} classes)."
+    )
+
+
+def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
+    definition = requirement.definition
+    affected = _people_affected(requirement, measurement)
+    share = f"{affected / measurement.rows:.1%}" if affected is not None else ""
+    who = f" {affected:,} of {measurement.rows:,} people ({share}) do not meet it." if affected is not None else ""
+    roles = {
+        name: _listed(measurement.parameters.get(name)) for name in ("quasi_identifiers", "sensitive", "attributes")
+    }
+    limit = " and ".join(str(bound) for bound in _flat(requirement.limit.given))
+    attacker = definition.attacker.format(limit=limit, **roles)
+    return (
+        f"{definition.title} is {shown(measurement.value)}, {requirement.limit} is required.{who} "
+        f"An attacker {attacker}. To fix it: {definition.remedy}."
+    )
+
+
+def _listed(names: Any) -> str:
+    return names if isinstance(names, str) else ", ".join(names or ())
+
+
+def _flat(given: dict[str, Any]) -> list[Any]:
+    (value,) = given.values()
+    return value if isinstance(value, list) else [value]
