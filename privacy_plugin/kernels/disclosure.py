@@ -1,18 +1,25 @@
 """Maximum disclosure against worst-case background knowledge, in floating point, for any number of buckets.
 
-Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-Case Background Knowledge in Privacy, ICDE 2007, section 3.
-An attacker knows who is in which bucket, and k basic implications; maximum disclosure(k) is the highest
-probability with which any such attacker names one person's sensitive value. It is 1 / (1 + r), where r is the
-least of (n_j / n_j(s0)) * product over buckets of m_b(atoms in b), over target buckets j and over the ways to spread
-k + 1 atoms over the buckets, at least one of them in j. m_b(a), the least probability that a atoms of bucket b are
-all false, is the minimum over a = k_0 + ... + k_{l-1}, k_0 >= k_1 >= ..., l <= n, of the product over i of
-max(0, n - i - S(k_i)) / (n - i), S(j) the sum of the j largest counts.
+Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-Case Background Knowledge in Privacy, ICDE 2007,
+section 3. An attacker knows who is in which bucket, and k basic implications; maximum disclosure(k) is the
+highest probability with which any such attacker names one person's sensitive value. It is 1 / (1 + r),
+where r is the least of (n_j / n_j(s0)) * product over buckets of m_b(atoms in b), over target buckets j and
+over the ways to spread k + 1 atoms over the buckets, at least one of them in j. m_b(a), the least
+probability that a atoms of bucket b are all false, is the minimum over a = k_0 + ... + k_{l-1}, k_0 >= k_1
+>= ..., l <= n, of the product over i of max(0, n - i - S(k_i)) / (n - i), S(j) the sum of the j largest
+counts.
 
-Errata followed: Lemma 12 lost its reciprocal; MINIMIZE2 starts with the target not placed and ends in 1 when it is
-placed, infinity when it is not; formula (2) is clipped at 0 and a bucket has at most n people.
+How it is computed here. m_b(a + c) <= m_b(a) m_b(c): put the people of both choices behind each other, most
+atoms first; nobody moves forward, and (n - i - S) / (n - i) falls with i. (With more people than the bucket
+has, a factor is 0.) So where two buckets hold a and c atoms, either could be exchanged for the bucket with
+the least m_b(a), or m_b(c), and when that is the other of the two, it may as well hold all a + c. Hence
+only the least m_b(a) and the least (n_b / n_b(s0)) m_b(a) over all buckets matter, for each a: one pass
+keeps them, and r is the least product of one aimed and any plain ones whose atoms add up to k + 1. This
+equals MINIMIZE2 and spares its table.
+
+Errata followed: Lemma 12 lost its reciprocal; MINIMIZE2 starts with the target not placed and ends in 1
+when it is placed, infinity when it is not; formula (2) is clipped at 0 and a bucket has at most n people.
 """
-
-# ruff: noqa: PLR1730 - the comparisons below must drop not-a-number (infinity times 0), which min() would keep.
 
 from fractions import Fraction
 
@@ -44,25 +51,20 @@ def disclosure_curve(*, offsets: object, value_counts: object, knowledge: int) -
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    ratios = _least_ratios(
-        histograms.offsets,
-        histograms.counts,
-        histograms.sizes,
-        histograms.representatives,
-        histograms.multiplicities,
-        histograms.width,
+    plain, aimed = _least_absences(
+        histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, histograms.width
     )
-    return 1.0 / (1.0 + ratios[1:]), disclosure_error(knowledge=facts)
+    return 1.0 / (1.0 + _least_ratios(plain, aimed)), disclosure_error(knowledge=facts)
 
 
 def disclosure_error(*, knowledge: int) -> float:
-    """Bound the distance between a computed and the exact maximum disclosure for up to `knowledge` implications.
+    """Bound the distance between the computed and the exact maximum disclosure, up to `knowledge` facts.
 
-    A ratio r is a product of at most k + 1 quotients of exact integers and one n / n(s0): at most 2k + 4 roundings,
-    a relative error of g = (2k + 4) u with u = 2**-53, first order. The least of such products errs no more. Then
-    1 / (1 + r) moves by at most g * r / (1 + r)**2 <= g / 4, and is itself rounded twice: (k/2 + 3) u in all.
-    The bound returned, (k + 8) u, leaves room for the higher orders and for underflow, which moves r, and so the
-    disclosure, by less than 2**-900.
+    A ratio r is a product of at most k + 1 quotients of exact integers and one n / n(s0): at most 2k + 4
+    roundings, a relative error of g = (2k + 4) u with u = 2**-53, first order. The least of such products
+    errs no more. Then 1 / (1 + r) moves by at most g * r / (1 + r)**2 <= g / 4, and is itself rounded
+    twice: (k/2 + 3) u in all. The bound returned, (k + 8) u, leaves room for the higher orders and for
+    underflow, which moves r, and so the disclosure, by less than 2**-900.
     """
     return (knowledge + 8) * _UNIT_ROUNDING
 
@@ -71,8 +73,8 @@ def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> 
     """Return the exact maximum disclosure for k = 0..knowledge facts "this person does not have this value".
 
     The maximum over buckets of n(s0) / (n - (n(s1) + ... + n(sk))) (Theorem 19): the l-diversity attacker.
-    Recursive (c, l)-diversity, n(s0) < c (n - n(s0) - ... - n(s_{l-2})), holds exactly when entry l - 2 is below
-    c / (c + 1). Cost: O(buckets * knowledge), integers only.
+    Recursive (c, l)-diversity, n(s0) < c (n - n(s0) - ... - n(s_{l-2})), holds exactly when entry l - 2 is
+    below c / (c + 1). Cost: O(buckets * knowledge), integers only.
 
     >>> negation_curve(offsets=[0, 3], value_counts=[2, 2, 1], knowledge=2)
     (Fraction(2, 5), Fraction(2, 3), Fraction(1, 1))
@@ -82,13 +84,11 @@ def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> 
     numerators, denominators = _largest_posteriors(
         histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, facts
     )
-    return tuple(
-        Fraction(int(top), int(bottom)) for top, bottom in zip(numerators, denominators, strict=True)
-    )
+    return tuple(Fraction(int(top), int(bottom)) for top, bottom in zip(numerators, denominators, strict=True))
 
 
 def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArray:
-    """Return m_b(0..width) for the distinct histograms first..last-1, one row each, relative error below (2 width) u."""
+    """Return m_b(0..width) of the distinct histograms first..last-1, a row each, relative error < 2 width u."""
     return _absence_rows(
         histograms.offsets,
         histograms.counts,
@@ -109,8 +109,11 @@ def _absence_into(
     layer: FloatArray,
     absence: FloatArray,
 ) -> None:
-    """Fill `absence` with m_b(0..width); `layer[cap, rest]` is the least product when every further person of the
-    bucket takes at most `cap` atoms and `rest` atoms are left."""
+    """Fill `absence` with m_b(0..width).
+
+    `layer[cap, rest]` is the least product when every further person of the bucket takes at most `cap` atoms
+    and `rest` atoms are left.
+    """
     size = sizes[bucket]
     held = offsets[bucket + 1] - offsets[bucket]
     taken[0] = 0
@@ -128,6 +131,7 @@ def _absence_into(
                 best = layer[cap - 1, rest]
                 if rest >= cap:
                     product = factor * layer[cap, rest - cap]
+                    # Infinity times 0 is not a number: it must lose, and min() would let it win.
                     if product < best:
                         best = product
                 layer[cap, rest] = best
@@ -135,9 +139,7 @@ def _absence_into(
 
 
 @njit(cache=True)
-def _absence_rows(
-    offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int
-) -> FloatArray:
+def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int) -> FloatArray:
     rows = np.empty((buckets.size, width + 1), dtype=np.float64)
     taken = np.empty(width + 1, dtype=np.int64)
     layer = np.empty((width + 1, width + 1), dtype=np.float64)
@@ -147,57 +149,36 @@ def _absence_rows(
 
 
 @njit(cache=True)
-def _take_atoms(
-    absence: FloatArray, aimed: FloatArray, unplaced: FloatArray, placed: FloatArray, width: int
-) -> bool:
-    """Offer one bucket to every number of atoms and tell whether anything got smaller."""
-    changed = False
-    for total in range(width, 0, -1):
-        best_unplaced = unplaced[total]
-        best_placed = placed[total]
-        for atoms in range(1, total + 1):
-            before = unplaced[total - atoms]
-            product = before * absence[atoms]
-            if product < best_unplaced:
-                best_unplaced = product
-            product = before * aimed[atoms]
-            if product < best_placed:
-                best_placed = product
-            product = placed[total - atoms] * absence[atoms]
-            if product < best_placed:
-                best_placed = product
-        if best_unplaced < unplaced[total] or best_placed < placed[total]:
-            changed = True
-        unplaced[total] = best_unplaced
-        placed[total] = best_placed
-    return changed
-
-
-@njit(cache=True)
-def _least_ratios(
-    offsets: IntArray,
-    ordered: IntArray,
-    sizes: IntArray,
-    representatives: IntArray,
-    multiplicities: IntArray,
-    width: int,
-) -> FloatArray:
-    """Return, for each number of atoms up to `width`, the least ratio with the target among them."""
+def _least_absences(
+    offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the least m_b(a) and the least (n_b / n_b(s0)) m_b(a) over the buckets, for a = 0..width."""
+    plain = np.full(width + 1, np.inf)
+    aimed = np.full(width + 1, np.inf)
     taken = np.empty(width + 1, dtype=np.int64)
     layer = np.empty((width + 1, width + 1), dtype=np.float64)
     absence = np.empty(width + 1, dtype=np.float64)
-    unplaced = np.full(width + 1, np.inf)
-    unplaced[0] = 1.0
-    placed = np.full(width + 1, np.inf)
-    for row in range(representatives.size):
-        bucket = representatives[row]
+    for bucket in buckets:
         _absence_into(offsets, ordered, sizes, bucket, width, taken, layer, absence)
-        aimed = absence * (sizes[bucket] / ordered[offsets[bucket]])
-        for _ in range(min(width, multiplicities[row])):
-            # A bucket that changes nothing changes nothing when offered again, so its copies can be skipped.
-            if not _take_atoms(absence, aimed, unplaced, placed, width):
-                break
-    return placed
+        aim = sizes[bucket] / ordered[offsets[bucket]]
+        for atoms in range(width + 1):
+            plain[atoms] = min(plain[atoms], absence[atoms])
+            aimed[atoms] = min(aimed[atoms], aim * absence[atoms])
+    return plain, aimed
+
+
+@njit(cache=True)
+def _least_ratios(plain: FloatArray, aimed: FloatArray) -> FloatArray:
+    """Return, for 1..width atoms, the least product of one aimed and any number of plain absences."""
+    width = plain.size - 1
+    free = np.ones(width + 1, dtype=np.float64)
+    ratios = np.full(width, np.inf)
+    for total in range(1, width + 1):
+        for atoms in range(1, total + 1):
+            free[total] = min(free[total], plain[atoms] * free[total - atoms])
+        for atoms in range(1, total + 1):
+            ratios[total - 1] = min(ratios[total - 1], aimed[atoms] * free[total - atoms])
+    return ratios
 
 
 @njit(cache=True)

@@ -1,18 +1,16 @@
 """Maximum disclosure in exact fractions, and the knowledge that reaches it.
 
-Same program as `disclosure` (Martin et al., ICDE 2007, section 3.3), on the few buckets that can matter: an optimum
-that puts a atoms into a bucket uses at most width - a other buckets, width = k + 1, so it may as well take one of
-the width - a + 1 buckets with the least m_b(a), or for the target's bucket with the least (n / n(s0)) m_b(a). The
-compiled program finds these in floating point; near ties, within its rounding bound, are kept, so nothing is lost.
+Same program as `disclosure` (Martin et al., ICDE 2007, section 3.3): for every number of atoms a only the
+bucket with the least m_b(a) and the one with the least (n_b / n_b(s0)) m_b(a) matter. The compiled program
+finds them in floating point; buckets within its rounding bound of the least are compared in fractions, so
+nothing is lost.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.kernels.disclosure import absence_table
@@ -24,15 +22,15 @@ from privacy_plugin.kernels.disclosure_histograms import (
     validated_knowledge,
 )
 
-DISTINCT_LIMIT = 2_000
-"""Most distinct histograms, after discarding those that cannot matter, that are solved in fractions."""
+TIE_LIMIT = 5_000
+"""Most buckets tied up to rounding that are told apart in fractions."""
 
 _CHUNK = 1 << 16
 _NEAR_ZERO = 1e-280
 
 
 class Atom(NamedTuple):
-    """ "This person has this value": persons count from 0 in their bucket, values as the bucket lists them."""
+    """A person has a value: persons count from 0 in their bucket, values as the bucket lists them."""
 
     bucket: int
     person: int
@@ -52,58 +50,52 @@ class DisclosureWitness:
     """True when no other knowledge does better; False when only proved within `disclosure_error`."""
 
 
-class _Share(NamedTuple):
-    """m_b(a) and the numbers of atoms per person that reach it, most first."""
+class _Choice(NamedTuple):
+    """The bucket to put a number of atoms into, and the factor it contributes."""
 
-    probability: Fraction
-    people: tuple[int, ...]
-
-
-class _Chain(NamedTuple):
-    """A least product, and the buckets it was made of, last one first."""
-
-    product: Fraction
     bucket: int
-    people: tuple[int, ...]
-    is_target: bool
-    before: "_Chain | None"
+    factor: Fraction
 
 
-_START = _Chain(Fraction(1), -1, (), False, None)
+class _Product(NamedTuple):
+    """A product of choices, kept as (bucket, atoms) pairs; the first pair holds the target."""
+
+    ratio: Fraction
+    parts: tuple[tuple[int, int], ...]
 
 
 def exact_disclosure_curve(
-    *, offsets: object, value_counts: object, knowledge: int, limit: int = DISTINCT_LIMIT
+    *, offsets: object, value_counts: object, knowledge: int, limit: int = TIE_LIMIT
 ) -> tuple[Fraction, ...]:
     """Return the maximum disclosure for k = 0..knowledge implications as exact fractions.
 
-    TooLargeError when more than `limit` distinct histograms could matter. Cost: one compiled pass over all buckets,
-    then O(limit * knowledge**3) operations on fractions.
+    TooLargeError when more than `limit` distinct histograms are tied up to rounding. Cost: one compiled
+    pass over all buckets, then at most O(limit * knowledge**2 * log knowledge) operations on fractions.
 
     >>> exact_disclosure_curve(offsets=[0, 3, 7], value_counts=[2, 2, 1, 2, 1, 1, 1], knowledge=2)
     (Fraction(2, 5), Fraction(2, 3), Fraction(1, 1))
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    relevant = _relevant(histograms, ties=True)
-    if relevant.size > limit:
+    columns = _tied_rows(histograms)
+    ties = _number_of_ties(columns)
+    if ties > limit:
         raise TooLargeError(
-            f"{relevant.size} distinct histograms can matter for knowledge {facts}, more than limit={limit}; "
+            f"{ties} histograms are tied up to rounding for knowledge {facts}, more than limit={limit}; "
             "raise limit or use disclosure_curve, which is exact up to its stated bound"
         )
-    chains = _least_chains(histograms, relevant)
-    return tuple(1 / (1 + chain.product) for chain in chains)
+    return tuple(1 / (1 + product.ratio) for product in _least_products(histograms, columns))
 
 
 def disclosure_witness(
-    *, offsets: object, value_counts: object, knowledge: int, limit: int = DISTINCT_LIMIT
+    *, offsets: object, value_counts: object, knowledge: int, limit: int = TIE_LIMIT
 ) -> DisclosureWitness:
     """Return a target and at most `knowledge` implications that reach the maximum disclosure.
 
-    All implications share the target as consequent (Theorem 9); within a bucket person i is denied its k_i most
-    frequent values, k_0 >= k_1 >= ... (Lemma 13). `Atom.value` is the position in the bucket's part of
-    `value_counts` as given. When more than `limit` distinct histograms are tied up to rounding, ties are broken in
-    floating point and `is_maximum` is False. Cost: as `exact_disclosure_curve`.
+    All implications share the target as consequent (Theorem 9); within a bucket person i is denied its k_i
+    most frequent values, k_0 >= k_1 >= ... (Lemma 13). `Atom.value` is the position in the bucket's part of
+    `value_counts` as given. When more than `limit` distinct histograms are tied up to rounding, the first
+    ones are taken and `is_maximum` is False. Cost: as `exact_disclosure_curve`.
 
     >>> found = disclosure_witness(offsets=[0, 3], value_counts=[2, 2, 1], knowledge=1)
     >>> found.target, found.antecedents, found.disclosure
@@ -111,34 +103,39 @@ def disclosure_witness(
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    relevant = _relevant(histograms, ties=True)
-    is_maximum = relevant.size <= limit
+    columns = _tied_rows(histograms)
+    is_maximum = _number_of_ties(columns) <= limit
     if not is_maximum:
-        relevant = _relevant(histograms, ties=False)
-    chains = _least_chains(histograms, relevant)
-    shortest = next(chain for chain in chains if chain.product == chains[-1].product)
+        columns = [rows[:1] for rows in columns]
+    products = _least_products(histograms, columns)
+    shortest = next(product for product in products if product.ratio == products[-1].ratio)
     target, antecedents = _atoms_of(shortest, histograms, np.asarray(value_counts, dtype=np.int64))
     return DisclosureWitness(
         target=target,
         antecedents=antecedents,
-        disclosure=1 / (1 + shortest.product),
+        disclosure=1 / (1 + shortest.ratio),
         is_maximum=is_maximum,
     )
 
 
-def _relevant(histograms: Histograms, *, ties: bool) -> IntArray:
-    """Number the distinct histograms that an optimum can be made of, chunk by chunk to keep memory small."""
+def _tied_rows(histograms: Histograms) -> list[IntArray]:
+    """Number the histograms that may have the least m_b(1..width), then the least aimed m_b(1..width)."""
+    width = histograms.width
     # Every positive factor is at least 1 / size: below this product of logarithms nothing underflows to 0.
-    zero_is_exact = histograms.width * int(histograms.sizes.max()).bit_length() < 900
-    kept = np.empty(0, dtype=np.int64)
-    table = np.empty((0, histograms.width + 1))
+    zero_is_exact = width * int(histograms.sizes.max()).bit_length() < 900
+    rows = [np.empty(0, dtype=np.int64)] * (2 * width)
+    values = [np.empty(0)] * (2 * width)
     for first in range(0, histograms.representatives.size, _CHUNK):
         last = min(first + _CHUNK, histograms.representatives.size)
-        kept = np.concatenate([kept, np.arange(first, last, dtype=np.int64)])
-        table = np.concatenate([table, absence_table(histograms, first=first, last=last)])
-        chosen = _least_rows(table, _aim(histograms, kept), ties=ties, zero_is_exact=zero_is_exact)
-        kept, table = kept[chosen], table[chosen]
-    return kept
+        chunk = np.arange(first, last, dtype=np.int64)
+        table = absence_table(histograms, first=first, last=last)[:, 1:]
+        both = np.hstack([table, table * _aim(histograms, chunk)[:, None]])
+        for column in range(2 * width):
+            joined = np.concatenate([values[column], both[:, column]])
+            tied = _near_least(joined, width=width, zero_is_exact=zero_is_exact)
+            rows[column] = np.concatenate([rows[column], chunk])[tied]
+            values[column] = joined[tied]
+    return rows
 
 
 def _aim(histograms: Histograms, rows: IntArray) -> FloatArray:
@@ -146,112 +143,85 @@ def _aim(histograms: Histograms, rows: IntArray) -> FloatArray:
     return histograms.sizes[buckets] / histograms.counts[histograms.offsets[buckets]]
 
 
-def _least_rows(table: FloatArray, aim: FloatArray, *, ties: bool, zero_is_exact: bool) -> NDArray[np.bool_]:
-    width = table.shape[1] - 1
-    chosen = np.zeros(table.shape[0], dtype=np.bool_)
+def _near_least(values: FloatArray, *, width: int, zero_is_exact: bool) -> IntArray:
+    least = float(values.min())
+    if least == 0.0 and zero_is_exact:
+        return np.array([int(values.argmin())], dtype=np.int64)
     slack = 8.0 * (width + 2) * 2.0**-53
-    for atoms in range(1, width + 1):
-        wanted = min(width - atoms + 1, table.shape[0])
-        for column in (table[:, atoms], table[:, atoms] * aim):
-            least = np.argpartition(column, wanted - 1)[:wanted]
-            chosen[least] = True
-            worst = float(column[least].max())
-            # A product of exactly 0 cannot be beaten, and any rows that reach it will do.
-            if ties and not (worst == 0.0 and zero_is_exact):
-                chosen |= column <= worst * (1.0 + slack) + _NEAR_ZERO
-    return chosen
+    return np.flatnonzero(values <= least * (1.0 + slack) + _NEAR_ZERO)
 
 
-def _least_chains(histograms: Histograms, relevant: IntArray) -> list[_Chain]:
+def _number_of_ties(columns: list[IntArray]) -> int:
+    return sum(rows.size - 1 for rows in columns)
+
+
+def _least_products(histograms: Histograms, columns: list[IntArray]) -> list[_Product]:
     """Return the least ratio for 1..width atoms, with the buckets that make it up."""
     width = histograms.width
-    unplaced: list[_Chain | None] = [_START] + [None] * width
-    placed: list[_Chain | None] = [None] * (width + 1)
-    shares_of = {int(row): _shares(histograms, int(row)) for row in relevant}
-    for bucket, row in _buckets_of(histograms, relevant):
-        size, most = int(histograms.sizes[bucket]), int(histograms.counts[histograms.offsets[bucket]])
-        _offer(bucket, shares_of[row], Fraction(size, most), unplaced, placed)
-    return [chain for chain in placed[1:] if chain is not None]
+    plain = [_choose(histograms, columns[atoms], atoms + 1, aimed=False) for atoms in range(width)]
+    aimed = [_choose(histograms, columns[width + atoms], atoms + 1, aimed=True) for atoms in range(width)]
+    free = [_Product(Fraction(1), ())]
+    found = []
+    for total in range(1, width + 1):
+        free.append(_least_product(plain, free, total))
+        found.append(_least_product(aimed, free, total))
+    return found
 
 
-def _buckets_of(histograms: Histograms, relevant: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield at most width buckets of every relevant histogram: no optimum uses more."""
-    used: dict[int, int] = dict.fromkeys((int(row) for row in relevant), 0)
-    wanted = np.zeros(histograms.representatives.size, dtype=np.bool_)
-    wanted[relevant] = True
-    for bucket in np.flatnonzero(wanted[histograms.groups]):
-        row = int(histograms.groups[bucket])
-        if used[row] < histograms.width:
-            used[row] += 1
-            yield int(bucket), row
+def _least_product(choices: list[_Choice], free: list[_Product], total: int) -> _Product:
+    atoms = min(range(1, total + 1), key=lambda atoms: choices[atoms - 1].factor * free[total - atoms].ratio)
+    choice, rest = choices[atoms - 1], free[total - atoms]
+    return _Product(choice.factor * rest.ratio, ((choice.bucket, atoms), *rest.parts))
 
 
-def _offer(
-    bucket: int,
-    shares: list[_Share],
-    aim: Fraction,
-    unplaced: list[_Chain | None],
-    placed: list[_Chain | None],
-) -> None:
-    for total in range(len(shares) - 1, 0, -1):
-        for atoms in range(1, total + 1):
-            share = shares[atoms]
-            _keep_less(placed, total, unplaced[total - atoms], aim * share.probability, bucket, share, True)
-            _keep_less(placed, total, placed[total - atoms], share.probability, bucket, share, False)
-            _keep_less(unplaced, total, unplaced[total - atoms], share.probability, bucket, share, False)
+def _choose(histograms: Histograms, rows: IntArray, atoms: int, *, aimed: bool) -> _Choice:
+    """Return the first of the tied histograms with exactly the least factor for this number of atoms."""
+    best: _Choice | None = None
+    for bucket in histograms.representatives[rows].tolist():
+        factor, _ = _least_absence(histograms, bucket, atoms)
+        if aimed:
+            factor *= Fraction(int(histograms.sizes[bucket]), int(histograms.counts[histograms.offsets[bucket]]))
+        if best is None or factor < best.factor:
+            best = _Choice(bucket, factor)
+    assert best is not None
+    return best
 
 
-def _keep_less(
-    row: list[_Chain | None],
-    total: int,
-    before: _Chain | None,
-    factor: Fraction,
-    bucket: int,
-    share: _Share,
-    is_target: bool,
-) -> None:
-    if before is None:
-        return
-    product = before.product * factor
-    current = row[total]
-    if current is None or product < current.product:
-        row[total] = _Chain(product, bucket, share.people, is_target, before)
-
-
-def _shares(histograms: Histograms, row: int) -> list[_Share]:
-    """Return m_b(0..width) of one histogram by the recursion of MINIMIZE1, clipped at 0."""
-    width = histograms.width
-    bucket = int(histograms.representatives[row])
+def _least_absence(histograms: Histograms, bucket: int, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
+    """Return m_b(atoms) and the atoms per person that reach it, by the recursion of MINIMIZE1."""
     start, stop = int(histograms.offsets[bucket]), int(histograms.offsets[bucket + 1])
-    counts = [int(count) for count in histograms.counts[start : min(stop, start + width)]]
+    counts = [int(count) for count in histograms.counts[start : min(stop, start + atoms)]]
     size = int(histograms.sizes[bucket])
-    layer: list[list[_Share | None]] = [[_Share(Fraction(1), ())] + [None] * width for _ in range(width + 1)]
-    for person in range(min(width, size) - 1, -1, -1):
-        for cap in range(1, (width // person if person else width) + 1):
+    nothing: tuple[Fraction, tuple[int, ...]] = (Fraction(1), ())
+    layer: list[list[tuple[Fraction, tuple[int, ...]] | None]] = [[nothing] + [None] * atoms for _ in range(atoms + 1)]
+    for person in range(min(atoms, size) - 1, -1, -1):
+        for cap in range(1, (atoms // person if person else atoms) + 1):
             factor = Fraction(max(0, size - person - sum(counts[:cap])), size - person)
-            for rest in range(width - person * cap, 0, -1):
+            for rest in range(atoms - person * cap, 0, -1):
                 best = layer[cap - 1][rest]
                 further = layer[cap][rest - cap] if rest >= cap else None
-                if further is not None:
-                    product = factor * further.probability
-                    if best is None or product < best.probability:
-                        best = _Share(product, (cap, *further.people))
+                if further is not None and (best is None or factor * further[0] < best[0]):
+                    best = (factor * further[0], (cap, *further[1]))
                 layer[cap][rest] = best
-    return [share for share in layer[width] if share is not None]
+    found = layer[atoms][atoms]
+    assert found is not None
+    return found
 
 
-def _atoms_of(chain: _Chain, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
-    targets: list[Atom] = []
-    others: list[Atom] = []
-    link: _Chain | None = chain
-    while link is not None and link.bucket >= 0:
-        given = value_counts[histograms.offsets[link.bucket] : histograms.offsets[link.bucket + 1]]
-        ranked = [int(value) for value in np.argsort(-given, kind="stable") if given[value] > 0]
-        atoms = [
-            Atom(link.bucket, person, value)
-            for person, denied in enumerate(link.people)
-            for value in ranked[:denied]
-        ]
-        (targets if link.is_target else others).extend(atoms)
-        link = link.before
-    return targets[0], tuple(targets[1:] + others)
+def _atoms_of(product: _Product, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
+    """Spell the atoms out. A bucket named twice takes all its atoms at once, which is never less damaging."""
+    shares: dict[int, int] = {}
+    for bucket, atoms in product.parts:
+        shares[bucket] = shares.get(bucket, 0) + atoms
+    spelled = [
+        Atom(bucket, person, value)
+        for bucket, atoms in shares.items()
+        for person, denied in enumerate(_least_absence(histograms, bucket, atoms)[1])
+        for value in _values_by_frequency(histograms, bucket, value_counts)[:denied]
+    ]
+    return spelled[0], tuple(spelled[1:])
+
+
+def _values_by_frequency(histograms: Histograms, bucket: int, value_counts: IntArray) -> list[int]:
+    given = value_counts[histograms.offsets[bucket] : histograms.offsets[bucket + 1]]
+    return [int(value) for value in np.argsort(-given, kind="stable") if given[value] > 0]

@@ -1,7 +1,8 @@
 """Disclosure of knowledge that is given, by exact enumeration of what the named people may have.
 
-Martin et al., ICDE 2007, definition 5. The general problem is #P-hard (Theorem 8), hence the size limit. Only the
-people the knowledge names are enumerated; everyone else in their buckets is exchangeable and follows from what is left.
+Martin et al., ICDE 2007, definition 5. The general problem is #P-hard (Theorem 8), hence the size limit.
+Only the people the knowledge names are enumerated; everyone else in their buckets is exchangeable and
+follows from what is left.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ ASSIGNMENT_LIMIT = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class Implication:
-    """ "If all antecedents hold then one of the consequents does": one basic unit of knowledge, neither side empty."""
+    """If all antecedents hold then one of the consequents does: one basic unit, neither side empty."""
 
     antecedents: tuple[Atom, ...]
     consequents: tuple[Atom, ...]
@@ -35,7 +36,7 @@ class GivenDisclosure:
 
 @dataclass(frozen=True)
 class _World:
-    """One way to hand values to the named people, with the number of ways to do so and what it leaves over."""
+    """One way to hand values to the named people, how many ways there are to do so, and what is left."""
 
     values: dict[tuple[int, int], int]
     weight: int
@@ -52,9 +53,10 @@ def disclosure_of_given_knowledge(
 ) -> GivenDisclosure:
     """Return the highest posterior of any "person has value" given these implications, or that of `target`.
 
-    All tables that agree with the buckets are equally likely (random worlds). An atom with a value its bucket
-    does not hold is false. ParameterError when no table agrees with the knowledge; TooLargeError when the named
-    people could take values in more than `limit` ways. Cost: the number of these ways times the atoms.
+    All tables that agree with the buckets are equally likely (random worlds). An atom with a value its
+    bucket does not hold is false. ParameterError when no table agrees with the knowledge; TooLargeError
+    when the named people could take values in more than `limit` ways. Cost: the number of these ways times
+    the atoms.
 
     >>> rule = Implication(antecedents=(Atom(1, 1, 0),), consequents=(Atom(0, 1, 0),))
     >>> disclosure_of_given_knowledge(

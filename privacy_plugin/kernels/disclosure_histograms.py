@@ -1,8 +1,9 @@
 """The buckets of a table as sorted histograms, equal ones merged: all that worst-case disclosure looks at.
 
-A table of buckets comes as a CSR histogram: bucket b holds `value_counts[offsets[b]:offsets[b + 1]]`, one count a
-sensitive value. With at most `width` atoms in a bucket only its size and its `width` largest counts matter, so
-buckets that agree on these are one histogram with a multiplicity.
+A table of buckets comes as a CSR histogram: bucket b holds `value_counts[offsets[b]:offsets[b + 1]]`, one
+count a sensitive value. With at most `width` atoms in a bucket only its size and its `width` largest counts
+matter, so buckets that agree on these are one histogram. One copy of it is enough: a + c atoms in one
+bucket are at least as damaging as a atoms in one copy and c in another (`disclosure` proves it).
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 LARGEST_TABLE = 2**53
-"""Above this many rows a count is no longer exact in double precision and the rounding bounds would not hold."""
+"""From this many rows on, counts are no longer exact in double precision and no rounding bound holds."""
 
 _SHORT = 48
 
@@ -30,34 +31,30 @@ class Histograms:
     offsets: IntArray
     counts: IntArray
     sizes: IntArray
-    groups: IntArray
-    """The histogram of each bucket, numbered in order of first appearance."""
     representatives: IntArray
-    """The first bucket of each histogram."""
-    multiplicities: IntArray
+    """The first bucket of each histogram, in order of appearance."""
     width: int
 
 
 def distinct_histograms(*, offsets: object, value_counts: object, width: int) -> Histograms:
     """Sort every bucket's counts in descending order and merge the buckets no attacker can tell apart.
 
-    Two buckets are merged when they agree on their size and on their `width` largest counts. A count of 0 is a
-    value the bucket does not hold; a bucket without rows is refused. Cost: linear in the buckets and the counts.
+    Two buckets are merged when they agree on their size and on their `width` largest counts. A count of 0
+    is a value the bucket does not hold; a bucket without rows is refused. Cost: linear in the buckets and
+    the counts.
 
-    >>> distinct_histograms(offsets=[0, 2, 4], value_counts=[1, 2, 2, 1], width=2).multiplicities.tolist()
-    [2]
+    >>> distinct_histograms(offsets=[0, 2, 4], value_counts=[1, 2, 2, 1], width=2).representatives.tolist()
+    [0]
     """
     starts, counts = validated_buckets(offsets=offsets, value_counts=value_counts)
     ordered = _sorted_descending(starts, counts)
     sizes = np.add.reduceat(ordered, starts[:-1])
-    groups, representatives, multiplicities = _merge_equal(starts, ordered, sizes, width)
+    representatives = _first_of_equal(starts, ordered, sizes, width)
     return Histograms(
         offsets=starts,
         counts=ordered,
         sizes=sizes,
-        groups=groups,
         representatives=representatives,
-        multiplicities=multiplicities,
         width=width,
     )
 
@@ -92,9 +89,7 @@ def validated_knowledge(knowledge: object) -> int:
 def _whole_numbers(values: object, *, name: str) -> IntArray:
     array: NDArray[Any] = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ParameterError(
-            f"{name} must be one row of whole numbers, not {array.ndim} dimensions of {array.dtype}"
-        )
+        raise ParameterError(f"{name} must be one row of whole numbers, not {array.ndim} dimensions of {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
@@ -130,9 +125,7 @@ def _hash_of(offsets: IntArray, ordered: IntArray, sizes: IntArray, bucket: int,
 
 
 @njit(cache=True)
-def _same_histogram(
-    offsets: IntArray, ordered: IntArray, sizes: IntArray, one: int, other: int, width: int
-) -> bool:
+def _same_histogram(offsets: IntArray, ordered: IntArray, sizes: IntArray, one: int, other: int, width: int) -> bool:
     if sizes[one] != sizes[other]:
         return False
     for step in range(width):
@@ -148,29 +141,21 @@ def _same_histogram(
 
 
 @njit(cache=True)
-def _merge_equal(
-    offsets: IntArray, ordered: IntArray, sizes: IntArray, width: int
-) -> tuple[IntArray, IntArray, IntArray]:
+def _first_of_equal(offsets: IntArray, ordered: IntArray, sizes: IntArray, width: int) -> IntArray:
     buckets = offsets.size - 1
     capacity = 16
     while capacity < 2 * buckets:
         capacity *= 2
     mask = np.uint64(capacity - 1)
     slots = np.full(capacity, -1, dtype=np.int64)
-    groups = np.empty(buckets, dtype=np.int64)
     representatives = np.empty(buckets, dtype=np.int64)
-    multiplicities = np.zeros(buckets, dtype=np.int64)
     found = 0
     for bucket in range(buckets):
         slot = _hash_of(offsets, ordered, sizes, bucket, width) & mask
-        while slots[slot] >= 0 and not _same_histogram(
-            offsets, ordered, sizes, representatives[slots[slot]], bucket, width
-        ):
+        while slots[slot] >= 0 and not _same_histogram(offsets, ordered, sizes, slots[slot], bucket, width):
             slot = (slot + np.uint64(1)) & mask
         if slots[slot] < 0:
-            slots[slot] = found
+            slots[slot] = bucket
             representatives[found] = bucket
             found += 1
-        groups[bucket] = slots[slot]
-        multiplicities[slots[slot]] += 1
-    return groups, representatives[:found].copy(), multiplicities[:found].copy()
+    return representatives[:found].copy()

@@ -22,9 +22,7 @@ small_histograms = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=4),
 
 
 def tables_with_few_worlds(most: int) -> st.SearchStrategy[list[list[str]]]:
-    return st.lists(tiny_buckets, min_size=1, max_size=3).filter(
-        lambda table: len(oracle.worlds_of(table)) <= most
-    )
+    return st.lists(tiny_buckets, min_size=1, max_size=3).filter(lambda table: len(oracle.worlds_of(table)) <= most)
 
 
 def csr(histograms: list[list[int]]) -> dict[str, Any]:
@@ -194,9 +192,7 @@ def test_negations_compare_close_fractions_exactly() -> None:
     c=st.fractions(Fraction(1, 4), 4, max_denominator=6),
     diversity=st.integers(2, 5),
 )
-def test_recursive_diversity_is_safety_against_negations(
-    table: list[list[str]], c: Fraction, diversity: int
-) -> None:
+def test_recursive_diversity_is_safety_against_negations(table: list[list[str]], c: Fraction, diversity: int) -> None:
     reached = negation_curve(**counted(table), knowledge=diversity - 2)[diversity - 2]
     assert (reached < c / (c + 1)) == oracle.is_recursively_diverse(table, c, diversity)
 
@@ -226,19 +222,38 @@ def test_witness_without_exact_ties_stays_within_the_bound() -> None:
     generator = np.random.default_rng(5)
     offsets = np.arange(0, 5 * 3_000 + 1, 5)
     counts = generator.integers(50, 60, size=offsets[-1])
+    assert disclosure_witness(offsets=offsets, value_counts=counts, knowledge=4).is_maximum
     curve, error = disclosure_curve(offsets=offsets, value_counts=counts, knowledge=4)
     witness = disclosure_witness(offsets=offsets, value_counts=counts, knowledge=4, limit=0)
     assert not witness.is_maximum
     assert abs(witness.disclosure - Fraction(float(curve[4]))) <= Fraction(error)
 
 
-def test_many_buckets_are_discarded_without_loss() -> None:
+def test_target_and_facts_may_have_to_lie_in_different_buckets() -> None:
+    skewed, flat = [203] + [1] * 797, [1] * 8
+    apart = exact_disclosure_curve(**csr([skewed, flat]), knowledge=6)
+    assert list(apart) == oracle.partition_curve([skewed, flat], 6)
+    assert apart[6] > exact_disclosure_curve(**csr([skewed]), knowledge=6)[6]
+    assert apart[6] > exact_disclosure_curve(**csr([flat]), knowledge=6)[6]
+    assert_curve_within_its_bound(csr([skewed, flat]), apart)
+    witness = disclosure_witness(**csr([skewed, flat]), knowledge=6)
+    assert witness.disclosure == apart[6]
+    assert witness.target.bucket == 0
+    assert {atom.bucket for atom in witness.antecedents} == {1}
+
+
+def test_ties_beyond_the_limit_are_refused() -> None:
+    tied = csr([[3, 3 - extra, 1 + extra] for extra in range(3)])
+    assert exact_disclosure_curve(**tied, knowledge=0, limit=4)[0] == Fraction(3, 7)
+    with pytest.raises(TooLargeError, match="limit=0"):
+        exact_disclosure_curve(**tied, knowledge=1, limit=0)
+
+
+def test_exact_values_survive_thousands_of_buckets() -> None:
     generator = np.random.default_rng(7)
-    histograms = generator.integers(1, 40, size=(400, 4)).tolist()
+    histograms = generator.integers(1, 40, size=(70_000, 4)).tolist()
     exact = exact_disclosure_curve(**csr(histograms), knowledge=3)
     assert_curve_within_its_bound(csr(histograms), exact)
-    with pytest.raises(TooLargeError, match="limit=3"):
-        exact_disclosure_curve(**csr(histograms), knowledge=3, limit=3)
 
 
 def test_one_named_implication_of_the_paper() -> None:

@@ -1,14 +1,15 @@
 """Disclosure by brute force over all worlds, from the definitions of Martin et al. (ICDE 2007) alone.
 
-A table is a list of buckets, a bucket a list of the sensitive values of its people. A world hands the values of each
-bucket to its people; all worlds are equally likely. A set of worlds is an integer with one bit a world, so a piece
-of knowledge is the set of worlds it allows, and knowledge with the same worlds is the same knowledge.
+A table is a list of buckets, a bucket a list of the sensitive values of its people. A world hands the
+values of each bucket to its people; all worlds are equally likely. A set of worlds is an integer with one
+bit a world, so a piece of knowledge is the set of worlds it allows, and knowledge with the same worlds is
+the same knowledge.
 
-What is enumerated: `general_maximum` every conjunction of k basic implications (any non-empty conjunction of atoms
-implies any non-empty disjunction of atoms, over everybody and every value of the table), for about a dozen worlds;
-`simple_maximum` every conjunction of k implications with one atom on each side, for some dozens of worlds;
-`shared_maximum` every k antecedents of one common consequent; `partition_curve` the closed formula over every
-partition of atoms, without dynamic programming.
+What is enumerated: `general_maximum` every conjunction of k basic implications (any non-empty conjunction
+of atoms implies any non-empty disjunction of atoms, over everybody and every value of the table), for about
+a dozen worlds; `simple_maximum` every conjunction of k implications with one atom on each side, for some
+dozens of worlds; `shared_maximum` every k antecedents of one common consequent; `partition_curve` the
+closed formula over every partition of atoms, without dynamic programming.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,9 +29,7 @@ def atom_sets(table: Table) -> dict[AtomKey, int]:
     worlds = worlds_of(table)
     values = sorted({value for bucket in table for value in bucket})
     return {
-        (bucket, person, value): sum(
-            1 << index for index, world in enumerate(worlds) if world[bucket][person] == value
-        )
+        (bucket, person, value): sum(1 << index for index, world in enumerate(worlds) if world[bucket][person] == value)
         for bucket in range(len(table))
         for person in range(len(table[bucket]))
         for value in values
@@ -74,9 +73,7 @@ def shared_maximum(table: Table, knowledge: int) -> Fraction:
     return best
 
 
-def posterior(
-    table: Table, implications: list[tuple[list[AtomKey], list[AtomKey]]], target: AtomKey
-) -> Fraction:
+def posterior(table: Table, implications: list[tuple[list[AtomKey], list[AtomKey]]], target: AtomKey) -> Fraction:
     allowed, atoms = _allowed(table, implications)
     return Fraction((allowed & atoms.get(target, 0)).bit_count(), allowed.bit_count())
 
@@ -129,9 +126,7 @@ def least_absence(counts: list[int], atoms: int) -> Fraction:
     return best
 
 
-def _allowed(
-    table: Table, implications: list[tuple[list[AtomKey], list[AtomKey]]]
-) -> tuple[int, dict[AtomKey, int]]:
+def _allowed(table: Table, implications: list[tuple[list[AtomKey], list[AtomKey]]]) -> tuple[int, dict[AtomKey, int]]:
     atoms = atom_sets(table)
     allowed = everything = (1 << len(worlds_of(table))) - 1
     for antecedents, consequents in implications:
@@ -150,10 +145,7 @@ def _maximum(table: Table, units: set[int], knowledge: int) -> Fraction:
         reached = {before & unit for before in reached for unit in units}
     atoms = set(atom_sets(table).values())
     return max(
-        Fraction((allowed & atom).bit_count(), allowed.bit_count())
-        for allowed in reached
-        if allowed
-        for atom in atoms
+        Fraction((allowed & atom).bit_count(), allowed.bit_count()) for allowed in reached if allowed for atom in atoms
     )
 
 
