@@ -186,6 +186,12 @@ def test_negations_compare_close_fractions_exactly() -> None:
     assert negation_curve(**close, knowledge=0) == (Fraction(large + 1, 2 * large + 1),)
 
 
+def test_exact_values_tell_apart_what_floats_cannot() -> None:
+    large = 2**50
+    close = csr([[large + step, large + step + 1] for step in range(40)])
+    assert exact_disclosure_curve(**close, knowledge=0) == (Fraction(large + 1, 2 * large + 1),)
+
+
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(
     table=st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=1, max_size=3),
