@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     )
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
     from privacy_plugin.gate import Verdict
+    from privacy_plugin.generalization import generalize
     from privacy_plugin.metrics.measurement import Measurement
+    from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
     from privacy_plugin.requirement import Finding, Requirement, require
     from privacy_plugin.sources import frequency_table, sql_table
@@ -32,13 +34,16 @@ _HOMES = {
     "FrequencyTable": "frequency",
     "Hierarchy": "frequency.hierarchy",
     "Measurement": "metrics.measurement",
+    "Plan": "plan",
     "Policy": "policy",
     "PrivacyPluginError": "errors",
     "Requirement": "requirement",
     "Verdict": "gate",
     "date_hierarchy": "frequency.hierarchy_builders",
     "frequency_table": "sources",
+    "generalize": "generalization",
     "interval_hierarchy": "frequency.hierarchy_builders",
+    "load_plan": "plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",

@@ -1,0 +1,157 @@
+"""Plans: which level every quasi-identifier is generalized to, to be applied where the data lives, and again."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from privacy_plugin.errors import ParameterError, PrivacyPluginError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import Value
+from privacy_plugin.hierarchy_specification import hierarchy_from_specification
+from privacy_plugin.requirement import Requirement, require
+from privacy_plugin.sources import open_source
+from privacy_plugin.suppression import failing_rows
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A generalization: the level of every quasi-identifier, what it costs, and what it was made to meet.
+
+    `suppressed` rows are in classes that fail a requirement; applying the plan finds those classes anew, so that
+    it can be re-used on the next partition.
+    """
+
+    levels: Mapping[str, int]
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
+    requirements: tuple[Requirement, ...]
+    loss: float
+    loss_name: str
+    suppressed: int
+    rows: int
+    max_suppression: float
+    minimal_nodes: tuple[Mapping[str, int], ...] = ()
+    nodes_visited: int = 0
+    sensitive: str | None = None
+
+    @property
+    def suppressed_share(self) -> float:
+        """The share of rows that the plan suppresses in the data it was made for."""
+        return self.suppressed / self.rows
+
+    def apply(
+        self,
+        data: Any,
+        *,
+        target: str | None = None,
+        keep: Sequence[str] | None = None,
+        suppression: Literal["drop", "mask"] = "drop",
+    ) -> Any:
+        """Generalize and suppress where the data lives; only groups are read.
+
+        Frames return a new frame; a database table or a file needs the `target` that is created. `keep` names the
+        columns of the result (default: all). Raises HierarchyError for values that no hierarchy covers, and
+        InfeasibleError when more rows than the limit would be suppressed; nothing is written then.
+        """
+        source = open_source(data)
+        recoding = self.recoding(source, keep=keep, suppression=suppression)
+        return source.recode(recoding, target=target)
+
+    def recoding(
+        self, source: Any, *, keep: Sequence[str] | None = None, suppression: Literal["drop", "mask"] = "drop"
+    ) -> Recoding:
+        """Work out what every value becomes and which classes are suppressed."""
+        table = source.frequencies(self._grouped_columns())
+        levels = lay_over(table, self.hierarchies)
+        generalized = generalize_table(table, levels, self.levels)
+        failing = failing_rows(
+            generalized,
+            self.requirements,
+            quasi_identifiers=tuple(self.levels),
+            sensitive=self.sensitive,
+            max_suppression=self.max_suppression,
+        )
+        return Recoding(
+            keep=tuple(keep if keep is not None else source.columns),
+            mappings={name: _mapping(levels[name], level) for name, level in self.levels.items() if level},
+            suppressed_columns=tuple(self.levels),
+            suppressed=frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist()),
+            suppression=suppression,
+        )
+
+    def _grouped_columns(self) -> list[str]:
+        sensitive = {requirement.sensitive or self.sensitive for requirement in self.requirements}
+        needed = any("sensitive" in requirement.definition.roles for requirement in self.requirements)
+        return [*self.levels, *(sorted(name for name in sensitive if name) if needed else ())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `load_plan` reads; hierarchies list the values they were given."""
+        return {
+            "format": _FORMAT,
+            "levels": dict(self.levels),
+            "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
+            "requirements": [requirement.to_dict() for requirement in self.requirements],
+            "loss": self.loss,
+            "loss_name": self.loss_name,
+            "suppressed": self.suppressed,
+            "rows": self.rows,
+            "max_suppression": self.max_suppression,
+            "minimal_nodes": [dict(node) for node in self.minimal_nodes],
+            "nodes_visited": self.nodes_visited,
+            "sensitive": self.sensitive,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a file, whole or not at all."""
+        staging = Path(path).with_name(f"{Path(path).name}.{secrets.token_hex(4)}")
+        staging.write_text(json.dumps(self.to_dict(), indent=2), encoding="utf-8")
+        os.replace(staging, path)
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a plan that `Plan.save` wrote."""
+    try:
+        given = json.loads(Path(path).read_text(encoding="utf-8"))
+        if given.pop("format") != _FORMAT:
+            raise ParameterError(f"the plan {str(path)!r} has a format this release does not read")
+        given["hierarchies"] = {
+            name: hierarchy_from_specification(entry) for name, entry in given["hierarchies"].items()
+        }
+        given["requirements"] = tuple(
+            require(metric, **entry) for line in given["requirements"] for metric, entry in line.items()
+        )
+        given["minimal_nodes"] = tuple(given["minimal_nodes"])
+        return Plan(**given)
+    except PrivacyPluginError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise ParameterError(f"cannot read the plan {str(path)!r}: {type(problem).__name__}") from None
+
+
+def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:
+    """Lay the hierarchies over the values of a table."""
+    return {name: hierarchy.levels(table.dictionary(name), column=name) for name, hierarchy in hierarchies.items()}
+
+
+def generalize_table(table: FrequencyTable, levels: Mapping[str, Levels], node: Mapping[str, int]) -> FrequencyTable:
+    """Roll a table up to a node of the lattice."""
+    return table.recode(
+        {name: (levels[name].maps[level], levels[name].dictionaries[level]) for name, level in node.items() if level}
+    )
+
+
+def _mapping(levels: Levels, level: int) -> dict[Value, Value]:
+    original, general = levels.dictionaries[0], levels.dictionaries[level]
+    return {value: general[code] for value, code in zip(original, levels.maps[level].tolist(), strict=True)}
+
+
+def _class_values(table: FrequencyTable, row: int, columns: tuple[str, ...]) -> tuple[Value, ...]:
+    values = dict(zip(table.columns, table.values(row), strict=True))
+    return tuple(values[name] for name in columns)
