@@ -1,0 +1,1 @@
+"""The reference pipeline on data it generates itself."""
