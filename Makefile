@@ -1,0 +1,63 @@
+# make demo   the reference pipeline: red gate, explanation, generalization, green gate, certified release, report
+# make test   the tests (PostgreSQL, Spark and browser tests run where those are installed, and say when they are not)
+# Both set everything up first; they need Python 3.11 or newer and make, nothing else.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+DEMO_FOLDER ?= demo-output
+DEMO_ROWS ?= 1000000
+
+.PHONY: demo test test-all bench lint types docs lock clean
+
+demo: .venv/demo
+	$(BIN)/privacy-plugin demo --folder $(DEMO_FOLDER) --rows $(DEMO_ROWS)
+
+test: .venv/dev
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup
+
+test-all: .venv/dev
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: .venv/dev
+	@for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark || exit 1; done
+
+lint: .venv/dev types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: .venv/dev
+	$(BIN)/mypy
+
+docs: .venv/dev
+	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin/frequency privacy_plugin/metrics privacy_plugin/errors.py
+	$(BIN)/pdoc --output-directory site privacy_plugin '!privacy_plugin.demo.definitions'
+
+# The locks: exact versions with hashes for development; users get the ranges of pyproject.toml.
+lock:
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --extra dev --output-file requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-emit-find-links --extra dagster --constraint requirements.lock --output-file requirements-demo.lock pyproject.toml
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/demo: .venv/bin/python requirements-demo.lock pyproject.toml
+	@echo "Installing what the demo needs into .venv (once) ..."
+	$(PIP) --requirement requirements-demo.lock
+	$(PIP) --no-deps --editable .
+	@touch $@
+
+.venv/dev: .venv/bin/python requirements.lock pyproject.toml
+	@echo "Installing everything for development into .venv (once) ..."
+	$(PIP) --requirement requirements.lock
+	$(PIP) --no-deps --editable .
+	@touch $@
+
+clean:
+	rm -rf .venv demo-output site build dist *.egg-info
