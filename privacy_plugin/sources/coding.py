@@ -1,0 +1,83 @@
+"""Columns as integer codes into a list of raw values: the form in which every local engine hands over its data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import SourceError
+from privacy_plugin.frequency.grouping import Integers, group, pack
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.frequency.values import canonical, key
+
+CHUNK_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CodedColumn:
+    """One column: row r holds `values[codes[r]]`; values may repeat or mean the same."""
+
+    codes: npt.NDArray[np.integer]
+    values: list[Any]
+
+
+def code_exactly(raw: Sequence[Any]) -> CodedColumn:
+    """Code any Python objects by their canonical value, one by one.
+
+    This is the slow way that never merges what differs: True, 1 and "1" are equal or alike to hash tables.
+    """
+    numbers: dict[Any, int] = {}
+    values: list[Any] = []
+    codes = np.empty(len(raw), dtype=np.int64)
+    for position, item in enumerate(raw):
+        value = canonical(item)
+        number = numbers.setdefault(key(value), len(numbers))
+        if number == len(values):
+            values.append(value)
+        codes[position] = number
+    return CodedColumn(codes=codes, values=values)
+
+
+def group_rows(coded: Sequence[CodedColumn]) -> tuple[Integers, Integers, Integers]:
+    """Group coded rows; returns (group of each row, one row of each group, size of each group)."""
+    packed, size = pack([column.codes for column in coded], [len(column.values) for column in coded])
+    members, first = group(packed, size)
+    return members, first, np.bincount(members, minlength=len(first)).astype(np.int64)
+
+
+def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> FrequencyTable:
+    """Count the rows of one chunk."""
+    _, first, counts = group_rows(coded)
+    return FrequencyTable.from_columns(
+        names, [column.codes[first] for column in coded], [column.values for column in coded], counts
+    )
+
+
+def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
+    """Turn counts of (group, unit) pairs, the unit being the last column, into numbers of units a group.
+
+    The pairs are distinct by canonical value, so that a person whose identifier comes in two forms counts once.
+    """
+    missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
+    absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
+    require_units(unit, absent)
+    packed, size = pack(list(table.codes[:, :-1].T), table.cardinalities[:-1])
+    members, first = group(packed, size)
+    return FrequencyTable.from_columns(
+        table.columns[:-1],
+        list(table.codes[first, :-1].T),
+        table.dictionaries[:-1],
+        np.bincount(members, minlength=len(first)).astype(np.int64),
+        unit=unit,
+    )
+
+
+def require_units(unit: str, absent: int) -> None:
+    """Refuse rows that belong to nobody: they could be one person or as many as there are rows."""
+    if absent:
+        raise SourceError(
+            f"the unit column {unit!r} is missing in {absent} rows, so people cannot be counted; "
+            "fill it or leave those rows out"
+        )

@@ -1,0 +1,114 @@
+"""The content fingerprint: what identifies the rows of a table, whatever their order.
+
+Every row becomes bytes by the scheme of its engine (injective: lengths or types separate the cells, a missing
+value is unlike any text), the bytes become a SHA-256 hash, and the hashes are put into buckets by their first
+three hexadecimal digits. A bucket's digest is the SHA-256 of its hashes in ascending order; the fingerprint is the
+SHA-256 of scheme, column names, number of rows and the buckets' digests. Engines compute the buckets' digests
+(at most 4,096 come back), this module does the rest.
+
+What it protects against: any cell changed, any row added, removed or repeated, any column renamed, in whatever
+way and by whomever, gives another digest; to find two tables with one digest is to find a collision of SHA-256.
+(Hashes are sorted, not added up: a sum of hashes can be steered to a wanted value by whoever may insert rows.)
+
+What it does not protect against: it is no signature, so whoever may rewrite both the data and the certificate
+can make them agree; it is no secret, so whoever has the digest can confirm a guess of the *whole* table; it says
+nothing of the columns left out, of the order of rows, or of a table in another engine; and values that mean the
+same (NaN and NULL, 0.0 and -0.0; in frames also 1 and 1.0) count as unchanged.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.frequency.values import canonical, key
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.protocol import Fingerprint
+
+LOCAL_SCHEME = "rows-sha256-1"
+BUCKET_DIGITS = 3
+
+_SLICE_ROWS = 1 << 16
+_HASH_BYTES = 32
+
+
+def compose(
+    *,
+    scheme: str,
+    columns: Sequence[str],
+    rows: int,
+    buckets: Iterable[tuple[str, str]],
+    types: Sequence[str] = (),
+) -> Fingerprint:
+    """Make the fingerprint of sorted columns out of (bucket, digest) pairs; types bind texts to what they stand for."""
+    content = json.dumps([scheme, list(columns), list(types), rows, sorted(map(list, buckets))])
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return Fingerprint(rows=rows, digest=digest, scheme=scheme, columns=tuple(columns))
+
+
+class RowHashes:
+    """Collects the hashes of rows, 32 bytes each, in any order."""
+
+    def __init__(self) -> None:
+        self._collected = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._collected) // _HASH_BYTES
+
+    def add(self, row: bytes | memoryview) -> None:
+        """Hash the bytes of one row."""
+        self._collected += hashlib.sha256(row).digest()
+
+    def buckets(self) -> list[tuple[str, str]]:
+        """Return the digest of every bucket that is not empty."""
+        hashes = np.sort(np.frombuffer(self._collected, dtype=f"S{_HASH_BYTES}"))
+        raw = hashes.view(np.uint8).reshape(-1, _HASH_BYTES)
+        numbers = (raw[:, 0].astype(np.int64) << 4) | (raw[:, 1] >> 4)
+        starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        ends = np.append(starts[1:], len(numbers))
+        return [
+            (
+                format(int(numbers[start]), f"0{BUCKET_DIGITS}x"),
+                hashlib.sha256(raw[start:end].tobytes().hex().encode()).hexdigest(),
+            )
+            for start, end in zip(starts, ends, strict=True)
+        ]
+
+
+class LocalDigest:
+    """The fingerprint of coded columns: a row is the sequence of the SHA-256 hashes of its canonical values."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._order = sorted(range(len(columns)), key=lambda position: columns[position])
+        self._columns = tuple(columns[position] for position in self._order)
+        self._rows = RowHashes()
+
+    def add(self, coded: Sequence[CodedColumn]) -> None:
+        """Add the rows of a chunk, given column by column in the order of the constructor's names."""
+        tables = [_value_hashes(coded[position]) for position in self._order]
+        codes = [coded[position].codes for position in self._order]
+        for start in range(0, len(codes[0]), _SLICE_ROWS):
+            cells = [
+                table[code[start : start + _SLICE_ROWS]] for table, code in zip(tables, codes, strict=True)
+            ]
+            matrix = np.concatenate(cells, axis=1)
+            for row in matrix:
+                self._rows.add(row.data)
+
+    def finish(self, scheme: str = LOCAL_SCHEME) -> Fingerprint:
+        """Return the fingerprint of all rows added."""
+        return compose(
+            scheme=scheme, columns=self._columns, rows=len(self._rows), buckets=self._rows.buckets()
+        )
+
+
+def _value_hashes(column: CodedColumn) -> npt.NDArray[np.uint8]:
+    """Hash every value of a dictionary; equal meaning gives equal hashes."""
+    hashes = np.empty((len(column.values), _HASH_BYTES), dtype=np.uint8)
+    for number, raw in enumerate(column.values):
+        kind, text = key(canonical(raw))
+        content = f"{kind}:{text}".encode("utf-8", "surrogatepass")
+        hashes[number] = np.frombuffer(hashlib.sha256(content).digest(), dtype=np.uint8)
+    return hashes

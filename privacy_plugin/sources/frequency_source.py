@@ -1,0 +1,69 @@
+"""A frequency table as a source: what was already counted can be asked again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.digest import LOCAL_SCHEME, LocalDigest
+from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+
+
+class FrequencySource:
+    """A table of counts; its rows are gone, so it can be asked but neither recoded nor published."""
+
+    engine = "frequency table"
+
+    def __init__(self, table: FrequencyTable) -> None:
+        self._table = table
+        self.columns = checked_names(table.columns)
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Project the table; people can only be counted by the unit it was grouped with."""
+        if unit != self._table.unit:
+            counted = "rows" if self._table.unit is None else f"distinct {self._table.unit!r}"
+            raise ParameterError(
+                f"this frequency table counts {counted}, not distinct {unit!r}; group the source"
+            )
+        return self._table.project(columns)
+
+    def row_count(self) -> int:
+        """Return the rows (with a unit: the sum of people over distinct rows) the table stands for."""
+        return self._table.rows
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content, as a frame with these rows would."""
+        chosen = self.columns if columns is None else tuple(columns)
+        require_columns(chosen, self.columns)
+        table = self._table.project(chosen)
+        digest = LocalDigest(chosen)
+        repeated = np.repeat(np.arange(table.distinct), table.counts)
+        digest.add(
+            [
+                CodedColumn(codes=table.codes[repeated, i], values=list(table.dictionaries[i]))
+                for i in range(len(chosen))
+            ]
+        )
+        return digest.finish(LOCAL_SCHEME)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Return the table itself: it never changes."""
+        yield self
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> NoReturn:
+        """Refuse: there are no rows to recode."""
+        raise SourceError(
+            "a frequency table has no rows to recode; give the frame, file or table it came from"
+        )
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
+        """Refuse: there are no rows to publish."""
+        raise SourceError(
+            "a frequency table has no rows to publish; give the frame, file or table it came from"
+        )

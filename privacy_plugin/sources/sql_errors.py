@@ -1,0 +1,42 @@
+"""Errors of databases, told without what drivers put into them: values of the data, SQL, passwords."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy.engine import Connection, Dialect, Engine
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from privacy_plugin.errors import SourceError
+
+
+@contextmanager
+def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None]:
+    """Turn whatever a driver raises into a SourceError that names the kind of error and nothing else."""
+    try:
+        yield
+    except (SQLAlchemyError, *_driver_errors(bind.dialect)) as error:
+        raise SourceError(f"{doing} failed on {place(bind)}: {_kind(error)}") from None
+    except (UnicodeDecodeError, OverflowError) as error:
+        raise SourceError(
+            f"{doing} failed on {place(bind)}: a value cannot be read ({_kind(error)})"
+        ) from None
+
+
+def place(bind: Engine | Connection) -> str:
+    """Name a database without user, password or options."""
+    url = bind.engine.url
+    host = f" at {url.host}:{url.port or 'default port'}" if url.host else ""
+    return f"{bind.dialect.name}{host}" + (f", database {url.database!r}" if url.database else "")
+
+
+def _driver_errors(dialect: Dialect) -> tuple[type[BaseException], ...]:
+    """Return the driver's own root error: raw cursors raise it without SQLAlchemy in between."""
+    error: Any = getattr(getattr(dialect, "dbapi", None), "Error", None)
+    return (error,) if isinstance(error, type) else ()
+
+
+def _kind(error: BaseException) -> str:
+    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    state = getattr(original, "sqlstate", None)
+    return type(original).__name__ + (f", SQLSTATE {state}" if state else "")

@@ -1,0 +1,101 @@
+"""What each database needs so that grouping never merges values that differ."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Dialect
+
+from privacy_plugin.errors import SourceError
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.sql_origin import Expression, Origin
+
+_FETCH_ROWS = 50_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SqlColumn:
+    """A column and its type, in the words of its database."""
+
+    name: str
+    type: str
+
+
+class Rules(Protocol):
+    """The few things databases do differently."""
+
+    @property
+    def scheme(self) -> str:
+        """The name of the fingerprint's scheme."""
+
+    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Return the columns with their types, without reading rows."""
+
+    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Return the expression whose equality is the equality of values, with one form for missing."""
+
+    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Return what turns the term's values back into the column's values."""
+
+    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+        """Run a query and return its columns as codes."""
+
+    def hold(self, connection: Connection) -> None:
+        """Begin a transaction in which all queries see one state."""
+
+    def buckets(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Return the number of rows and the buckets of the fingerprint."""
+
+    def definition(self, column: SqlColumn) -> str:
+        """Return how a table of ours declares such a column, or nothing if it comes with the query."""
+
+    def rename(self, staging: str, target: str, name: str) -> list[str]:
+        """Return the statements that put a staging table (quoted) in a target's (quoted, and its bare name) place."""
+
+
+def rules_of(dialect: Dialect) -> Rules:
+    """Return the rules of a database, or refuse one whose collations were never verified."""
+    supported = ("duckdb", "postgresql", "sqlite")
+    if dialect.name not in supported:
+        raise SourceError(
+            f"{dialect.name} is not supported; valid are {', '.join(supported)}. How a database compares text "
+            "(case, accents, trailing blanks) decides what counts as equal, and was verified for these only"
+        )
+    rules: Rules = import_module(f"privacy_plugin.sources.sql_{dialect.name}").RULES
+    return rules
+
+
+def fetch_rows(connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+    """Run a query and code its rows as they arrive, so that each distinct value is kept once."""
+    result = connection.execute(query, execution_options={"yield_per": _FETCH_ROWS})
+    width = len(result.keys())
+    numbers: list[dict[Any, int]] = [{} for _ in range(width)]
+    codes: list[list[Integers]] = [[] for _ in range(width)]
+    for rows in result.partitions():
+        for position, values in enumerate(zip(*rows, strict=True)):
+            known = numbers[position]
+            codes[position].append(
+                np.fromiter(
+                    (known.setdefault(v, len(known)) for v in values), dtype=np.int64, count=len(rows)
+                )
+            )
+    empty = np.zeros(0, dtype=np.int64)
+    return [
+        CodedColumn(codes=np.concatenate(parts) if parts else empty, values=list(known))
+        for parts, known in zip(codes, numbers, strict=True)
+    ]
+
+
+def names_of(connection: Connection, origin: Origin) -> tuple[list[str], list[Any]]:
+    """Return names and driver types of the columns, from a query that returns no rows."""
+    result = connection.execute(origin.everything())
+    description: Any = result.cursor.description if result.cursor is not None else []
+    names, types = [column[0] for column in description], [column[1] for column in description]
+    result.close()
+    return names, types

@@ -1,0 +1,130 @@
+"""SQLite: values carry their own types, collations are undone, hashes are computed by a function we bring along."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from privacy_plugin.errors import SourceError
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.digest import RowHashes
+from privacy_plugin.sources.sql_origin import Expression, Origin
+from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, names_of
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
+
+
+class SqliteRules:
+    """Text is grouped byte by byte, whatever collation the column was declared with."""
+
+    scheme = "sqlite-sha256-1"
+
+    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Return names with the declared types, which SQLite only tells of tables and views."""
+        names, _ = names_of(connection, origin)
+        declared = _declared_types(connection, origin)
+        return tuple(SqlColumn(name=name, type=declared.get(name, "")) for name in names)
+
+    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
+        return sa.collate(origin.column(column.name), "BINARY")
+
+    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
+        return {
+            "BOOLEAN": _boolean,
+            "BOOL": _boolean,
+            "DATE": _date,
+            "DATETIME": _moment,
+            "TIMESTAMP": _moment,
+        }.get(column.type.upper())
+
+    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+        """Read the rows of a query."""
+        return fetch_rows(connection, query)
+
+    def hold(self, connection: Connection) -> None:
+        """Begin by hand: Python's driver begins a transaction only before it writes."""
+        if not _driver(connection).in_transaction:
+            connection.exec_driver_sql("BEGIN")
+        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").close()
+
+    def buckets(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Hash each row inside SQLite through an aggregate function; Python's literals tell types apart."""
+        collected = RowHashes()
+
+        class Collect:
+            def step(self, *cells: Any) -> None:
+                collected.add(ascii(cells).encode())
+
+            def finalize(self) -> int:
+                return len(collected)
+
+        _driver(connection).create_aggregate("privacy_plugin_collect", len(columns), Collect)
+        chosen = [origin.column(column.name) for column in columns]
+        query = sa.select(sa.func.privacy_plugin_collect(*chosen)).select_from(origin.clause)
+        connection.execute(query).close()
+        return len(collected), collected.buckets()
+
+    def definition(self, column: SqlColumn) -> str:
+        """Declare the type again: a table made from a query would only keep its affinity."""
+        return column.type
+
+    def rename(self, staging: str, target: str, name: str) -> list[str]:
+        """Rename in the old manner, which does not stumble over views of the table that was just dropped."""
+        return [
+            f"DROP TABLE IF EXISTS {target}",
+            "PRAGMA legacy_alter_table = ON",
+            f"ALTER TABLE {staging} RENAME TO {name}",
+            "PRAGMA legacy_alter_table = OFF",
+        ]
+
+
+RULES = SqliteRules()
+
+
+def _driver(connection: Connection) -> Any:
+    driver = connection.connection.driver_connection
+    if not hasattr(driver, "create_aggregate"):
+        raise SourceError("SQLite is supported through Python's own sqlite3 driver only")
+    return driver
+
+
+def _declared_types(connection: Connection, origin: Origin) -> dict[str, str]:
+    if not origin.parts:
+        return {
+            str(column.name): type(column.type).__name__.upper().replace("NULLTYPE", "")
+            for column in origin.clause.columns
+        }
+    preparer = connection.dialect.identifier_preparer
+    schema = f"{preparer.quote_identifier(origin.parts[-2])}." if len(origin.parts) > 1 else ""
+    name = preparer.quote_identifier(origin.parts[-1])
+    return {row[1]: row[2] for row in connection.exec_driver_sql(f"PRAGMA {schema}table_info({name})")}
+
+
+def _boolean(stored: Any) -> Any:
+    return bool(stored) if stored in (0, 1) else stored
+
+
+def _date(stored: Any) -> Any:
+    try:
+        return date.fromisoformat(stored) if isinstance(stored, str) and _DATE.fullmatch(stored) else stored
+    except ValueError:
+        return stored
+
+
+def _moment(stored: Any) -> Any:
+    try:
+        return (
+            datetime.fromisoformat(stored)
+            if isinstance(stored, str) and _MOMENT.fullmatch(stored)
+            else stored
+        )
+    except ValueError:
+        return stored

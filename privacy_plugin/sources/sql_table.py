@@ -1,0 +1,172 @@
+"""Tables and queries of a database, through SQLAlchemy: everything is computed there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from privacy_plugin.errors import PrivacyPluginError, SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.coding import CodedColumn, require_units
+from privacy_plugin.sources.digest import compose
+from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.sql_errors import place, told_as_source_error
+from privacy_plugin.sources.sql_origin import Origin, origin
+from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
+
+
+def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
+    """Name a table or query of a database as a source; nothing is read yet.
+
+    `table` is "table", "schema.table", a SQLAlchemy table, select(...) or text("SELECT ..."). SQLite, DuckDB and
+    PostgreSQL are supported.
+
+    >>> engine = sa.create_engine("sqlite://")
+    >>> with engine.begin() as connection:
+    ...     _ = connection.exec_driver_sql("CREATE TABLE people AS SELECT 30 AS age UNION ALL SELECT 41")
+    >>> sql_table(engine, "people").frequencies(["age"]).rows
+    2
+    """
+    if not isinstance(engine_or_connection, Engine | Connection):
+        raise SourceError(
+            f"cannot reach a database through {type(engine_or_connection).__name__}; "
+            "give a SQLAlchemy engine, create_engine('postgresql+psycopg://...'), or a connection"
+        )
+    return SqlTable(engine_or_connection, origin(table, engine_or_connection.dialect))
+
+
+class SqlTable:
+    """A table or query of a database."""
+
+    def __init__(self, bind: Engine | Connection, origin: Origin) -> None:
+        self._bind = bind
+        self._origin = origin
+        self._rules = rules_of(bind.dialect)
+
+    @property
+    def engine(self) -> str:
+        """The name of the database system."""
+        return self._bind.dialect.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, asked of the database."""
+        with self._connected("reading the columns") as connection:
+            return tuple(column.name for column in self._describe(connection))
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in the database; one row a group comes back."""
+        with self._connected("grouping") as connection:
+            described = {column.name: column for column in self._describe(connection)}
+            require_columns(columns, tuple(described))
+            chosen = [described[name] for name in columns]
+            if unit is None:
+                return self._counted(connection, chosen)
+            require_columns([unit], tuple(described), role="unit")
+            return self._counted_units(connection, chosen, described[unit])
+
+    def row_count(self) -> int:
+        """Count the rows in the database."""
+        with self._connected("counting rows") as connection:
+            query = sa.select(sa.func.count()).select_from(self._origin.clause)
+            return int(connection.execute(query).scalar_one())
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content; hashes are computed in the database."""
+        with self._connected("fingerprinting") as connection:
+            described = {column.name: column for column in self._describe(connection)}
+            chosen = sorted(described if columns is None else columns)
+            require_columns(chosen, tuple(described))
+            ordered = [described[name] for name in chosen]
+            rows, buckets = self._rules.buckets(connection, self._origin, ordered)
+            types = [column.type for column in ordered]
+            return compose(scheme=self._rules.scheme, columns=chosen, rows=rows, buckets=buckets, types=types)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Hold one transaction of one connection: what others commit meanwhile is not seen."""
+        with self._connected("opening a snapshot") as connection:
+            with told_as_source_error(self._bind, "opening a snapshot"):
+                self._rules.hold(connection)
+            yield SqlTable(connection, self._origin)
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
+        """Write the recoded table next to the original and put it in the target's place when it is complete."""
+        raise SourceError("writing tables is not available yet")
+
+        return recode_table(self, recoding, target)
+
+    def publish(
+        self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]
+    ) -> "SqlTable":
+        """Copy columns into a staging table, let `verify` look at it, and only then swap it into place."""
+        raise SourceError("writing tables is not available yet")
+
+        return publish_table(self, target, columns, verify)
+
+    @contextmanager
+    def _connected(self, doing: str) -> Iterator[Connection]:
+        if isinstance(self._bind, Connection):
+            with told_as_source_error(self._bind, doing):
+                yield self._bind
+            return
+        with told_as_source_error(self._bind, doing), self._bind.connect() as connection:
+            yield connection
+
+    def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:
+        try:
+            described = self._rules.describe(connection, self._origin)
+        except PrivacyPluginError:
+            raise
+        except Exception as error:
+            raise SourceError(
+                f"cannot read {self._origin.label} on {place(connection)}: {type(error).__name__}; "
+                "does it exist, and may this user read it?"
+            ) from None
+        checked_names([column.name for column in described])
+        return described
+
+    def _counted(self, connection: Connection, columns: Sequence[SqlColumn]) -> FrequencyTable:
+        terms = [self._rules.term(self._origin, column) for column in columns]
+        labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
+        query = (
+            sa.select(*labelled, sa.func.count().label("n")).select_from(self._origin.clause).group_by(*terms)
+        )
+        *groups, counts = self._rules.fetch(connection, query)
+        return FrequencyTable.from_columns(
+            [column.name for column in columns],
+            [group.codes for group in groups],
+            [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)],
+            _numbers(counts),
+        )
+
+    def _counted_units(
+        self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn
+    ) -> FrequencyTable:
+        terms = [self._rules.term(self._origin, column) for column in columns]
+        labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
+        person = self._rules.term(self._origin, unit)
+        people = sa.func.count(sa.distinct(person)).label("n")
+        absent = (sa.func.count() - sa.func.count(person)).label("absent")
+        query = sa.select(*labelled, absent, people).select_from(self._origin.clause).group_by(*terms)
+        *groups, missing, counts = self._rules.fetch(connection, query)
+        require_units(unit.name, int(_numbers(missing).sum()))
+        return FrequencyTable.from_columns(
+            [column.name for column in columns],
+            [group.codes for group in groups],
+            [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)],
+            _numbers(counts),
+            unit=unit.name,
+        )
+
+    def _decoded(self, column: SqlColumn, group: CodedColumn) -> list[Any]:
+        decode = self._rules.decoder(column)
+        return group.values if decode is None else [decode(value) for value in group.values]
+
+
+def _numbers(column: CodedColumn) -> Any:
+    return np.array(column.values, dtype=np.int64)[column.codes]

@@ -1,0 +1,109 @@
+"""What a recoding does to the distinct values of a column: the part of writing that is the same in every engine."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import HierarchyError, ParameterError, require_columns
+from privacy_plugin.frequency.grouping import Integers, pack
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import Key, Value, canonical, key, label
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Translation:
+    """The new text of every raw value of one column, and a number that equal new values share."""
+
+    texts: list[str | None]
+    numbers: Integers
+
+
+class Translator:
+    """Looks up new values by meaning (never by Python equality, which calls True and 1 the same).
+
+    Columns with a mapping become text, and so do masked columns, which must hold `*` beside their own values;
+    all others keep their type.
+    """
+
+    def __init__(self, recoding: Recoding, present: Sequence[str]) -> None:
+        require_columns(recoding.keep, present, role="keep")
+        self.recoding = recoding
+        self.masked_columns: tuple[str, ...] = ()
+        if recoding.suppression == "mask" and recoding.suppressed:
+            self.masked_columns = recoding.suppressed_columns
+        self.text_columns = tuple(
+            c for c in recoding.keep if c in recoding.mappings or c in self.masked_columns
+        )
+        self.coded_columns = tuple(
+            c
+            for c in recoding.keep
+            if c in self.text_columns or (recoding.suppressed and c in recoding.suppressed_columns)
+        )
+        self._mappings = {
+            column: {key(canonical(old)): new for old, new in mapping.items()}
+            for column, mapping in recoding.mappings.items()
+        }
+        self._numbers: dict[str, dict[Key, int]] = {column: {} for column in self.coded_columns}
+
+    def translate(self, column: str, raw: Iterable[Any]) -> Translation:
+        """Translate the distinct raw values of a column, or say how many of them the mapping does not know."""
+        values = [canonical(item) for item in raw]
+        mapping = self._mappings.get(column)
+        if mapping is None:
+            texts, keys = [_text(value) for value in values], [key(value) for value in values]
+        else:
+            missing = len({key(value) for value in values} - mapping.keys())
+            if missing:
+                raise HierarchyError(
+                    f"the mapping of column {column!r} does not know {missing} of its {len(values)} values; "
+                    "every value of the data, missing ones included, needs a new value"
+                )
+            texts = [_text(canonical(mapping[key(value)])) for value in values]
+            keys = [key(text) for text in texts]
+        numbers = self._numbers[column]
+        coded = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)
+        return Translation(texts=texts, numbers=coded)
+
+    def suppressed_numbers(self) -> list[tuple[int, ...]]:
+        """Return the suppressed combinations as numbers, once all columns are translated."""
+        combinations = []
+        for values in self.recoding.suppressed:
+            keys = [
+                self._new_key(c, v) for c, v in zip(self.recoding.suppressed_columns, values, strict=True)
+            ]
+            numbers = [
+                self._numbers[c].get(k) for c, k in zip(self.recoding.suppressed_columns, keys, strict=True)
+            ]
+            if None not in numbers:
+                combinations.append(tuple(number for number in numbers if number is not None))
+        return sorted(combinations)
+
+    def suppressed_rows(self, numbers: Mapping[str, Integers]) -> npt.NDArray[np.bool_] | None:
+        """Say which rows are suppressed, given the numbers of their new values; None if there is no suppression."""
+        if not self.recoding.suppressed:
+            return None
+        columns = self.recoding.suppressed_columns
+        wanted = np.array(self.suppressed_numbers(), dtype=np.int64).reshape(-1, len(columns))
+        joined = [np.concatenate([numbers[c], wanted[:, i]]) for i, c in enumerate(columns)]
+        packed, _ = pack(joined, [len(self._numbers[column]) for column in columns])
+        rows = len(packed) - len(wanted)
+        return np.isin(packed[:rows], packed[rows:])
+
+    def _new_key(self, column: str, value: Value) -> Key:
+        plain = canonical(value)
+        return key(_text(plain) if column in self._mappings else plain)
+
+
+def require_no_target(target: str | None, engine: str) -> None:
+    """Refuse a target where the result is handed back as a frame."""
+    if target is not None:
+        raise ParameterError(
+            f"a {engine} frame is returned, not written; leave out the target (given {target!r})"
+        )
+
+
+def _text(value: Value) -> str | None:
+    return None if value is None else label(value)
