@@ -1,0 +1,1 @@
+"""The anonymizers: one file each, and the lattice search they share."""
