@@ -19,10 +19,12 @@ same (NaN and NULL, 0.0 and -0.0; in frames also 1 and 1.0) count as unchanged.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.values import canonical, key
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.protocol import Fingerprint
@@ -46,6 +48,15 @@ def compose(
     content = json.dumps([scheme, list(columns), list(types), rows, sorted(map(list, buckets))])
     digest = hashlib.sha256(content.encode()).hexdigest()
     return Fingerprint(rows=rows, digest=digest, scheme=scheme, columns=tuple(columns))
+
+
+def checked_buckets(rows: Iterable[Sequence[Any]]) -> tuple[int, list[tuple[str, str]]]:
+    """Read (bucket, rows, hashed rows, digest) as an engine returned them; a row without hash must not go unseen."""
+    listed = [tuple(row) for row in rows]
+    total, hashed = sum(int(row[1]) for row in listed), sum(int(row[2]) for row in listed)
+    if total != hashed:
+        raise SourceError(f"{total - hashed} of {total} rows hold a value that cannot be fingerprinted")
+    return total, [(str(row[0]), str(row[3])) for row in listed]
 
 
 class RowHashes:

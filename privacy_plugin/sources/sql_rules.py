@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Dialect
+from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.grouping import Integers
@@ -32,6 +33,18 @@ class Rules(Protocol):
     def scheme(self) -> str:
         """The name of the fingerprint's scheme."""
 
+    @property
+    def isolation(self) -> str | None:
+        """The isolation level that makes all queries of a transaction see one state, if it must be asked for."""
+
+    @property
+    def savepoints(self) -> bool:
+        """Whether part of a transaction can be rolled back."""
+
+    @property
+    def text_type(self) -> str:
+        """The type of text columns, as `describe` names it."""
+
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Return the columns with their types, without reading rows."""
 
@@ -52,8 +65,13 @@ class Rules(Protocol):
     ) -> tuple[int, list[tuple[str, str]]]:
         """Return the number of rows and the buckets of the fingerprint."""
 
-    def definition(self, column: SqlColumn) -> str:
-        """Return how a table of ours declares such a column, or nothing if it comes with the query."""
+    def definition(self, column: SqlColumn) -> str | None:
+        """Return how a table of ours declares such a column, or nothing if the type comes with the query."""
+
+    def load(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
+    ) -> None:
+        """Insert rows into a (quoted) table of ours whose columns are of these kinds, TEXT or BIGINT."""
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Return the statements that put a staging table (quoted) in a target's (quoted, and its bare name) place."""
@@ -71,13 +89,23 @@ def rules_of(dialect: Dialect) -> Rules:
     return rules
 
 
+def run(connection: Connection, statement: str | sa.Executable) -> None:
+    """Run a statement to its end: DuckDB refuses further work while a result waits to be fetched."""
+    if isinstance(statement, str):
+        result: Any = connection.exec_driver_sql(statement)
+    else:
+        result = connection.execute(statement)
+    if result.returns_rows:
+        result.all()
+
+
 def fetch_rows(connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
     """Run a query and code its rows as they arrive, so that each distinct value is kept once."""
-    result = connection.execute(query, execution_options={"yield_per": _FETCH_ROWS})
+    result = connection.execute(query)
     width = len(result.keys())
     numbers: list[dict[Any, int]] = [{} for _ in range(width)]
     codes: list[list[Integers]] = [[] for _ in range(width)]
-    for rows in result.partitions():
+    for rows in result.partitions(_FETCH_ROWS):
         for position, values in enumerate(zip(*rows, strict=True)):
             known = numbers[position]
             codes[position].append(
@@ -92,10 +120,18 @@ def fetch_rows(connection: Connection, query: sa.Select[Any]) -> list[CodedColum
     ]
 
 
+def insert_rows(connection: Connection, name: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows into a (quoted) table through the driver."""
+    if rows:
+        names = [f"v{position}" for position in range(len(rows[0]))]
+        table = sa.table(quoted_name(name, False), *[sa.column(n) for n in names])
+        connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in rows])
+
+
 def names_of(connection: Connection, origin: Origin) -> tuple[list[str], list[Any]]:
     """Return names and driver types of the columns, from a query that returns no rows."""
     result = connection.execute(origin.everything())
     description: Any = result.cursor.description if result.cursor is not None else []
     names, types = [column[0] for column in description], [column[1] for column in description]
-    result.close()
+    result.all()
     return names, types

@@ -12,7 +12,7 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
-from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, names_of
+from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows, names_of, run
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
@@ -22,6 +22,9 @@ class SqliteRules:
     """Text is grouped byte by byte, whatever collation the column was declared with."""
 
     scheme = "sqlite-sha256-1"
+    isolation = None
+    savepoints = True
+    text_type = "TEXT"
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Return names with the declared types, which SQLite only tells of tables and views."""
@@ -51,7 +54,7 @@ class SqliteRules:
         """Begin by hand: Python's driver begins a transaction only before it writes."""
         if not _driver(connection).in_transaction:
             connection.exec_driver_sql("BEGIN")
-        connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").close()
+        run(connection, "SELECT count(*) FROM sqlite_master")
 
     def buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
@@ -69,12 +72,18 @@ class SqliteRules:
         _driver(connection).create_aggregate("privacy_plugin_collect", len(columns), Collect)
         chosen = [origin.column(column.name) for column in columns]
         query = sa.select(sa.func.privacy_plugin_collect(*chosen)).select_from(origin.clause)
-        connection.execute(query).close()
+        run(connection, query)
         return len(collected), collected.buckets()
 
     def definition(self, column: SqlColumn) -> str:
         """Declare the type again: a table made from a query would only keep its affinity."""
         return column.type
+
+    def load(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
+    ) -> None:
+        """Insert rows into a table of ours."""
+        insert_rows(connection, name, rows)
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Rename in the old manner, which does not stumble over views of the table that was just dropped."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import PrivacyPluginError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
@@ -16,7 +17,9 @@ from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
 from privacy_plugin.sources.sql_errors import place, told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, origin
+from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
+from privacy_plugin.sources.sql_writing import staged, target_parts, writing
 
 
 def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
@@ -89,24 +92,46 @@ class SqlTable:
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
         """Hold one transaction of one connection: what others commit meanwhile is not seen."""
-        with self._connected("opening a snapshot") as connection:
-            with told_as_source_error(self._bind, "opening a snapshot"):
-                self._rules.hold(connection)
+        with writing(self._bind, self._rules, "reading a snapshot") as connection:
             yield SqlTable(connection, self._origin)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
         """Write the recoded table next to the original and put it in the target's place when it is complete."""
-        raise SourceError("writing tables is not available yet")
-
-        return recode_table(self, recoding, target)
+        parts = target_parts(target, self._origin)
+        with writing(self._bind, self._rules, "recoding") as connection:
+            recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection))
+            columns, query = recoder.prepare(recoding)
+            staged(connection, self._rules, parts, columns, query, self._same_rows(connection, recoding))
+            recoder.clean()
+        return sql_table(self._bind, target)
 
     def publish(
         self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]
     ) -> "SqlTable":
         """Copy columns into a staging table, let `verify` look at it, and only then swap it into place."""
-        raise SourceError("writing tables is not available yet")
+        parts = target_parts(target, self._origin)
+        with writing(self._bind, self._rules, "publishing") as connection:
+            described = {column.name: column for column in self._describe(connection)}
+            require_columns(columns, tuple(described))
+            chosen = [self._origin.column(name).label(quoted_name(name, True)) for name in columns]
+            query = sa.select(*chosen).select_from(self._origin.clause)
+            copied = [described[name] for name in columns]
+            staged(connection, self._rules, parts, copied, query, lambda o: verify(SqlTable(connection, o)))
+        return sql_table(self._bind, target)
 
-        return publish_table(self, target, columns, verify)
+    def _same_rows(self, connection: Connection, recoding: Recoding) -> Callable[[Origin], None]:
+        """Return a check that recoding lost no row; dropping rows is the one way to have fewer."""
+
+        def check(staging: Origin) -> None:
+            before, after = (
+                SqlTable(connection, self._origin).row_count(),
+                SqlTable(connection, staging).row_count(),
+            )
+            dropping = recoding.suppression == "drop" and recoding.suppressed
+            if after > before or (after < before and not dropping):
+                raise SourceError(f"recoding made {after} rows of {before}; the table was not written")
+
+        return check
 
     @contextmanager
     def _connected(self, doing: str) -> Iterator[Connection]:
@@ -169,4 +194,4 @@ class SqlTable:
 
 
 def _numbers(column: CodedColumn) -> Any:
-    return np.array(column.values, dtype=np.int64)[column.codes]
+    return np.array([value or 0 for value in column.values], dtype=np.int64)[column.codes]

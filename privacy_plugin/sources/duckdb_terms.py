@@ -1,0 +1,86 @@
+"""DuckDB expressions whose equality is the equality of values: shared by relations, files and SQLAlchemy tables."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from privacy_plugin.sources.digest import BUCKET_DIGITS
+
+# Types that DuckDB compares exactly and that cross into Arrow without loss. Everything else is compared as text:
+# INTERVAL calls a month and thirty days equal, TIMETZ loses its zone and UHUGEINT its size on the way.
+_EXACT = frozenset(
+    {
+        "BOOLEAN",
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+        "DATE",
+    }
+    | {
+        "TIME",
+        "TIMESTAMP",
+        "TIMESTAMP_S",
+        "TIMESTAMP_MS",
+        "TIMESTAMP_NS",
+        "TIMESTAMP WITH TIME ZONE",
+        "UUID",
+        "BLOB",
+    }
+)
+_FLOATING = frozenset({"FLOAT", "DOUBLE"})
+_HUGE = frozenset({"HUGEINT", "UHUGEINT", "BIGNUM", "VARINT"})
+
+SCHEME = "duckdb-sha256-1"
+
+BUCKET = f"substr(h, 1, {BUCKET_DIGITS})"
+BUCKET_MEASURES = ("count(*)", "count(h)", "sha256(string_agg(h, '' ORDER BY h))")
+
+
+def quote(name: str) -> str:
+    """Quote an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def group_term(column: str, kind: str) -> str:
+    """Return the expression to group a (quoted) column by: no collation, and NaN is missing."""
+    if kind in _EXACT or kind.startswith("DECIMAL("):
+        return column
+    if kind in _FLOATING:
+        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
+    text = column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
+    return f'{text} COLLATE "C"'
+
+
+def group_decoder(kind: str) -> Callable[[Any], Any] | None:
+    """Return what turns a term's value back into the column's: huge numbers travel as text."""
+    return _whole_number if kind in _HUGE else None
+
+
+def stable_type(kind: str) -> str:
+    """Name a type for the fingerprint; an enumeration's list of values is no content."""
+    return "ENUM" if kind.startswith("ENUM(") else kind
+
+
+def cell_text(column: str, kind: str) -> str:
+    """Return a text that tells any two values of the column apart and does not depend on settings; NULL if missing."""
+    if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
+        return f"CASE WHEN isnan({column}) THEN NULL ELSE CAST({column} + 0 AS VARCHAR) END"
+    if kind == "TIMESTAMP WITH TIME ZONE":  # its text follows the session's time zone; infinity has no epoch
+        return f"coalesce(CAST(epoch_us({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
+    if kind == "BLOB":
+        return f"hex({column})"
+    return column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
+
+
+def row_hash(cells: Sequence[str]) -> str:
+    """Return the hash of a row: every cell is `N` if missing, else its length, a colon and its text."""
+    parts = [f"CASE WHEN {cell} IS NULL THEN 'N' ELSE strlen({cell}) || ':' || {cell} END" for cell in cells]
+    return f"sha256({' || '.join(parts)})"
+
+
+def _whole_number(text: Any) -> Any:
+    return None if text is None else int(text)

@@ -1,0 +1,106 @@
+"""DuckDB behind SQLAlchemy: results cross as Arrow, read before the connection closes (afterwards they are gone)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from privacy_plugin.sources import duckdb_terms
+from privacy_plugin.sources.arrow_coding import code_table
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
+from privacy_plugin.sources.digest import checked_buckets
+from privacy_plugin.sources.sql_rules import SqlColumn, run
+
+
+class DuckDBRules:
+    """Text is compared code point by code point, whatever the column's or the session's collation."""
+
+    scheme = duckdb_terms.SCHEME
+    isolation = None
+    savepoints = False
+    text_type = "VARCHAR"
+
+    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Describe the query natively: reflection is broken between duckdb_engine and SQLAlchemy 2.1."""
+        relation = _relation(connection, origin.everything())
+        kinds = [str(kind) for kind in relation.types]
+        return tuple(SqlColumn(name=n, type=k) for n, k in zip(relation.columns, kinds, strict=True))
+
+    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
+        return sa.literal_column(duckdb_terms.group_term(_quoted(column), column.type))
+
+    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Read huge numbers, which travel as text."""
+        return duckdb_terms.group_decoder(column.type)
+
+    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+        """Read the result as Arrow on the same raw connection."""
+        return code_table(_relation(connection, query).to_arrow_table())
+
+    def hold(self, connection: Connection) -> None:
+        """Begin by the first query: DuckDB's transactions see one state."""
+        run(connection, "SELECT 1")
+
+    def buckets(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Hash in DuckDB."""
+        cells = [duckdb_terms.cell_text(_quoted(column), column.type) for column in columns]
+        hashes = sa.select(sa.literal_column(duckdb_terms.row_hash(cells)).label("h")).select_from(
+            origin.clause
+        )
+        bucket = sa.literal_column(duckdb_terms.BUCKET)
+        measured = [sa.literal_column(text) for text in duckdb_terms.BUCKET_MEASURES]
+        query = sa.select(bucket, *measured).select_from(hashes.subquery("hashes")).group_by(bucket)
+        return checked_buckets(_relation(connection, query).fetchall())
+
+    def definition(self, column: SqlColumn) -> None:
+        """Leave the type to the query."""
+
+    def load(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
+    ) -> None:
+        """Insert through Arrow: DuckDB takes single rows slowly."""
+        arrays = [pa.array([row[i] for row in rows], type=_ARROW[kind]) for i, kind in enumerate(kinds)]
+        table = pa.table(arrays, names=[f"v{i}" for i in range(len(kinds))])
+        raw = _raw(connection)
+        raw.register("privacy_plugin_rows", table)
+        try:
+            run(connection, f"INSERT INTO {name} SELECT * FROM privacy_plugin_rows")
+        finally:
+            raw.unregister("privacy_plugin_rows")
+
+    def rename(self, staging: str, target: str, name: str) -> list[str]:
+        """Swap inside the transaction."""
+        return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
+
+
+RULES = DuckDBRules()
+
+_ARROW = {"BIGINT": pa.int64(), "TEXT": pa.string()}
+
+
+def _raw(connection: Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
+    """Prepare a query on the raw connection, inside the transaction that SQLAlchemy has begun on it."""
+    run(connection, "SELECT 1")
+    compiled = query.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
+    parameters = compiled.params
+    order = getattr(compiled, "positiontup", None)
+    given: Any = [parameters[name] for name in order] if order is not None else parameters
+    return (
+        _raw(connection).sql(str(compiled), params=given)
+        if parameters
+        else _raw(connection).sql(str(compiled))
+    )
+
+
+def _quoted(column: SqlColumn) -> str:
+    return f"{ALIAS}.{duckdb_terms.quote(column.name)}"

@@ -1,0 +1,125 @@
+"""PostgreSQL: text is compared in the "C" collation, everything unusual as text, rows are hashed in binary form."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from privacy_plugin.errors import SourceError
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.digest import checked_buckets
+from privacy_plugin.sources.sql_origin import Expression, Origin
+from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows, names_of, run
+
+# Types whose equality is exact. All others (text of any kind, citext, enumerations, json, arrays, types of
+# extensions; interval, which calls a month and thirty days equal) are compared as text, byte by byte.
+_EXACT = frozenset(
+    {"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"}
+)
+_NUMERIC = frozenset({"float4", "float8", "numeric"})
+_PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char", "citext"})
+
+
+class PostgresqlRules:
+    """Collations, also nondeterministic ones, never decide what is equal."""
+
+    scheme = "postgresql-sha256-1"
+    isolation = "REPEATABLE READ"
+    savepoints = True
+    text_type = "text"
+
+    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Look up the types that a query without rows reports; a domain reports its base type."""
+        names, codes = names_of(connection, origin)
+        wanted = [int(code) for code in codes]
+        rows = connection.execute(
+            sa.text("SELECT oid::int8, typname::text FROM pg_catalog.pg_type WHERE oid::int8 = ANY(:wanted)"),
+            {"wanted": wanted},
+        )
+        types = {int(row[0]): str(row[1]) for row in rows}
+        columns = tuple(SqlColumn(name=n, type=types.get(c, "")) for n, c in zip(names, wanted, strict=True))
+        _require_exact_floats(connection, columns)
+        return columns
+
+    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
+        expression = origin.column(column.name)
+        if column.type in _EXACT:
+            return expression
+        if column.type in _NUMERIC:
+            return sa.func.nullif(expression, sa.literal_column("'NaN'"))
+        return sa.collate(sa.cast(expression, sa.Text), "C")
+
+    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Take the values as the driver reads them."""
+        return None
+
+    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+        """Read the rows of a query."""
+        return fetch_rows(connection, query)
+
+    def hold(self, connection: Connection) -> None:
+        """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
+        if not connection.in_transaction():
+            run(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        level = str(connection.exec_driver_sql("SHOW transaction_isolation").scalar_one())
+        if level not in ("repeatable read", "serializable"):
+            raise SourceError(
+                f"the connection's transaction is {level}, where two queries can see different data; give the "
+                "engine instead, or a connection with isolation_level='REPEATABLE READ'"
+            )
+
+    def buckets(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Hash the binary form of rows: type, length and bytes of every cell, whatever the session's settings."""
+        cells = [self._cell(origin, column) for column in columns]
+        hashed = sa.func.sha256(sa.func.record_send(sa.func.row(*cells))).label("h")
+        rows = sa.select(hashed).select_from(origin.clause).subquery("hashes")
+        bucket = sa.literal_column("substr(encode(h, 'hex'), 1, 3)")
+        digest = sa.literal_column("encode(sha256(string_agg(h, ''::bytea ORDER BY h)), 'hex')")
+        query = (
+            sa.select(bucket, sa.func.count(), sa.func.count(rows.c.h), digest)
+            .select_from(rows)
+            .group_by(bucket)
+        )
+        return checked_buckets(connection.execute(query).all())
+
+    def definition(self, column: SqlColumn) -> None:
+        """Leave the type to the query."""
+
+    def load(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
+    ) -> None:
+        """Insert rows into a table of ours."""
+        insert_rows(connection, name, rows)
+
+    def rename(self, staging: str, target: str, name: str) -> list[str]:
+        """Swap inside the transaction."""
+        return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
+
+    def _cell(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
+        expression = origin.column(column.name)
+        if column.type in ("float4", "float8"):
+            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(
+                f"0::{column.type}"
+            )
+        return (
+            sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
+        )
+
+
+RULES = PostgresqlRules()
+
+
+def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:
+    """Refuse a session that rounds floats when it writes them: different values would look equal."""
+    if all(column.type in _EXACT | _PLAIN_TEXT | {"numeric"} for column in columns):
+        return
+    digits = int(str(connection.exec_driver_sql("SHOW extra_float_digits").scalar_one()))
+    if digits < 1:
+        raise SourceError(
+            f"the session has extra_float_digits = {digits}, which rounds floating-point values; set it to 1 or more"
+        )

@@ -1,0 +1,142 @@
+"""Carry out a recoding in a database: distinct values are translated here, rows are rewritten there by joins."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.sql.elements import quoted_name
+
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
+from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
+from privacy_plugin.sources.sql_writing import create_as
+from privacy_plugin.sources.translation import Translator
+
+_MISSING = 0  # the number of the missing value in every mapping; the database's numbers begin at 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Values:
+    """A column's distinct values as the database tells them apart: a table (old, number), and fetched by number."""
+
+    term: Expression
+    table: sa.FromClause
+    numbers: list[int]
+    raw: list[Any]
+
+
+class SqlRecoder:
+    """The joins that recode a table; used inside one transaction, so that every row's value is in the mapping."""
+
+    def __init__(
+        self, connection: Connection, rules: Rules, origin: Origin, described: Sequence[SqlColumn]
+    ) -> None:
+        self._connection = connection
+        self._rules = rules
+        self._origin = origin
+        self._described = {column.name: column for column in described}
+        self._prefix = f"privacy_plugin_{secrets.token_hex(8)}"
+        self._temporary: list[str] = []
+
+    def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
+        """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
+        translator = Translator(recoding, tuple(self._described))
+        values = {
+            name: self._values(name, position) for position, name in enumerate(translator.coded_columns)
+        }
+        translated = {name: translator.translate(name, column.raw) for name, column in values.items()}
+        joined: sa.FromClause = self._origin.clause
+        texts: dict[str, Expression] = {}
+        codes: dict[str, Expression] = {}
+        for position, (name, column) in enumerate(values.items()):
+            rows = list(
+                zip(column.numbers, translated[name].texts, translated[name].numbers.tolist(), strict=True)
+            )
+            new = self._table(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
+            joined = joined.outerjoin(column.table, column.term == column.table.c.old)
+            number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
+            joined = joined.join(new, new.c.v0 == number)
+            texts[name], codes[name] = new.c.v1, new.c.v2
+        hidden = self._hidden(translator) if recoding.suppressed else None
+        if hidden is not None:
+            columns = recoding.suppressed_columns
+            matches = [hidden.c[f"v{i}"] == codes[column] for i, column in enumerate(columns)]
+            joined = joined.outerjoin(hidden, sa.and_(*matches))
+        return self._columns(translator), self._query(translator, joined, texts, hidden)
+
+    def clean(self) -> None:
+        """Drop the temporary tables."""
+        for name in self._temporary:
+            run(self._connection, f"DROP TABLE IF EXISTS {name}")
+
+    def _values(self, name: str, position: int) -> _Values:
+        column = self._described[name]
+        term = self._rules.term(self._origin, column)
+        everything = sa.select(term.label("old")).select_from(self._origin.clause)
+        distinct = everything.where(term.is_not(None)).distinct().subquery("distinct_values")
+        number = sa.literal_column("row_number() OVER ()").label("number")
+        table = self._quoted(f"old_{position}")
+        create_as(self._connection, table, sa.select(distinct.c.old, number), temporary=True)
+        old = sa.table(quoted_name(table, False), sa.column("old"), sa.column("number")).alias(
+            f"old_{position}"
+        )
+        numbers, fetched = self._rules.fetch(self._connection, sa.select(old.c.number, old.c.old))
+        decode = self._rules.decoder(column) or _unchanged
+        decoded = [decode(value) for value in fetched.values]
+        ordered = [int(numbers.values[code]) for code in numbers.codes]
+        raw = [decoded[code] for code in fetched.codes]
+        if self._connection.execute(everything.where(term.is_(None)).limit(1)).all():
+            ordered, raw = [_MISSING, *ordered], [None, *raw]
+        return _Values(term=term, table=old, numbers=ordered, raw=raw)
+
+    def _hidden(self, translator: Translator) -> sa.FromClause:
+        width = len(translator.recoding.suppressed_columns)
+        return self._table("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
+
+    def _table(self, name: str, kinds: Sequence[str], rows: Sequence[Sequence[Any]]) -> sa.FromClause:
+        """Create and fill a temporary table with columns v0, v1, ..."""
+        quoted = self._quoted(name)
+        definitions = ", ".join(f"v{i} {kind}" for i, kind in enumerate(kinds))
+        run(self._connection, f"CREATE TEMPORARY TABLE {quoted} ({definitions})")
+        self._rules.load(self._connection, quoted, rows, kinds)
+        columns = [sa.column(f"v{i}") for i in range(len(kinds))]
+        return sa.table(quoted_name(quoted, False), *columns).alias(name)
+
+    def _quoted(self, name: str) -> str:
+        quoted = quote_name([f"{self._prefix}_{name}"], self._connection.dialect)
+        self._temporary.append(quoted)
+        return quoted
+
+    def _columns(self, translator: Translator) -> list[SqlColumn]:
+        text = self._rules.text_type
+        return [
+            SqlColumn(name=name, type=text if name in translator.text_columns else self._described[name].type)
+            for name in translator.recoding.keep
+        ]
+
+    def _query(
+        self,
+        translator: Translator,
+        joined: sa.FromClause,
+        texts: dict[str, Expression],
+        hidden: sa.FromClause | None,
+    ) -> sa.Select[Any]:
+        chosen = []
+        for name in translator.recoding.keep:
+            expression = texts[name] if name in translator.text_columns else self._origin.column(name)
+            if hidden is not None and name in translator.masked_columns:
+                mark = sa.literal_column(f"'{SUPPRESSED}'")
+                expression = sa.case((hidden.c.v0.is_not(None), mark), else_=expression)
+            chosen.append(expression.label(quoted_name(name, True)))
+        query = sa.select(*chosen).select_from(joined)
+        if hidden is not None and translator.recoding.suppression == "drop":
+            query = query.where(hidden.c.v0.is_(None))
+        return query
+
+
+def _unchanged(value: Any) -> Any:
+    return value

@@ -1,0 +1,134 @@
+"""Write tables in a database so that a failure leaves everything as it was."""
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.elements import quoted_name
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_origin import Origin, origin, quote_name, split_name
+from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
+
+
+class _CreateTableAs(sa.Executable, sa.ClauseElement):
+    inherit_cache = False
+
+    def __init__(self, name: str, query: sa.Select[Any], temporary: bool) -> None:
+        self.name, self.query, self.temporary = name, query, temporary
+
+
+@compiles(_CreateTableAs)
+def _create_table_as(element: _CreateTableAs, compiler: Any, **options: Any) -> str:
+    kind = "TEMPORARY TABLE" if element.temporary else "TABLE"
+    return f"CREATE {kind} {element.name} AS {compiler.process(element.query, **options)}"
+
+
+def create_as(connection: Connection, name: str, query: sa.Select[Any], *, temporary: bool = False) -> None:
+    """Create a (quoted) table from a query."""
+    run(connection, _CreateTableAs(name, query, temporary))
+
+
+@contextmanager
+def writing(bind: Engine | Connection, rules: Rules, doing: str) -> Iterator[Connection]:
+    """Open the transaction in which all is written or nothing; a caller's own transaction is joined, not ended."""
+    with told_as_source_error(bind, doing):
+        if isinstance(bind, Engine):
+            with open_held(bind, rules) as connection:
+                yield connection
+                connection.commit()
+            return
+        began = not bind.in_transaction()
+        rules.hold(bind)
+        if began:
+            yield from _ended(bind)
+        elif rules.savepoints:
+            with bind.begin_nested():
+                yield bind
+        else:
+            yield bind
+
+
+@contextmanager
+def open_held(engine: Engine, rules: Rules) -> Iterator[Connection]:
+    """Connect with one transaction whose queries all see one state."""
+    chosen = engine.execution_options(isolation_level=rules.isolation) if rules.isolation else engine
+    with chosen.connect() as connection:
+        rules.hold(connection)
+        yield connection
+
+
+def _ended(connection: Connection) -> Iterator[Connection]:
+    try:
+        yield connection
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def target_parts(target: str | None, source: Origin) -> tuple[str, ...]:
+    """Read the name of a target table; a source is never written over."""
+    if target is None:
+        raise ParameterError(
+            "a database table is written to a target; give its name, 'table' or 'schema.table'"
+        )
+    parts = split_name(target)
+    if (
+        source.parts
+        and parts[-1].lower() == source.parts[-1].lower()
+        and (parts == source.parts or len(parts) != len(source.parts))
+    ):
+        raise ParameterError(f"the target {target!r} is the source itself; name another table")
+    return parts
+
+
+def staged(
+    connection: Connection,
+    rules: Rules,
+    parts: Sequence[str],
+    columns: Sequence[SqlColumn],
+    query: sa.Select[Any],
+    check: Callable[[Origin], None],
+) -> None:
+    """Write a query's result to a staging table beside the target, check it there, then swap it into place."""
+    staging = (*parts[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}")
+    name = quote_name(staging, connection.dialect)
+    try:
+        _fill(connection, rules, name, columns, query)
+        check(
+            origin(".".join(quote_name([part], connection.dialect) for part in staging), connection.dialect)
+        )
+        final = quote_name(parts, connection.dialect)
+        for statement in rules.rename(name, final, quote_name(parts[-1:], connection.dialect)):
+            run(connection, statement)
+    except BaseException:
+        _drop(connection, name)
+        raise
+
+
+def _fill(
+    connection: Connection, rules: Rules, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]
+) -> None:
+    declared = [rules.definition(column) for column in columns]
+    if None in declared:
+        create_as(connection, name, query)
+        return
+    names = [column.name for column in columns]
+    quoted = [quote_name([n], connection.dialect) for n in names]
+    definitions = ", ".join(f"{q} {kind}" for q, kind in zip(quoted, declared, strict=True))
+    run(connection, f"CREATE TABLE {name} ({definitions})")
+    table = sa.table(quoted_name(name, False), *[sa.column(quoted_name(n, True)) for n in names])
+    run(connection, sa.insert(table).from_select(names, query))
+
+
+def _drop(connection: Connection, name: str) -> None:
+    """Remove the staging table where the caller's transaction goes on; elsewhere the rollback has done it."""
+    with suppress(SQLAlchemyError):
+        run(connection, f"DROP TABLE IF EXISTS {name}")
