@@ -55,7 +55,33 @@ _HOMES = {
 # Metrics are functions of frequency tables; here they take any data.
 _METRICS = ("k_anonymity", "l_diversity", "reidentification_risk", "t_closeness")
 
-__all__ = [*_HOMES, *_METRICS]  # noqa: PLE0604
+__all__ = [
+    "CertificateStore",
+    "Finding",
+    "FrequencyTable",
+    "Hierarchy",
+    "Measurement",
+    "Plan",
+    "Policy",
+    "PrivacyPluginError",
+    "Requirement",
+    "Verdict",
+    "date_hierarchy",
+    "frequency_table",
+    "generalize",
+    "interval_hierarchy",
+    "k_anonymity",
+    "l_diversity",
+    "load_plan",
+    "mask_hierarchy",
+    "read_hierarchy",
+    "reidentification_risk",
+    "require",
+    "sql_table",
+    "t_closeness",
+    "tree_hierarchy",
+    "write_hierarchy",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -49,7 +49,7 @@ class Certificate:
         try:
             loaded = json.loads(text)
             return cls(content=dict(loaded["content"]), signature=str(loaded["signature"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise CertificateError("the certificate cannot be read; judge the table again") from None
 
 
@@ -68,12 +68,13 @@ def require_certificate(
     """Refuse a release unless a valid certificate says that exactly this data passed exactly this policy.
 
     `staged` is the copy that would be published, not the table it was copied from: nothing can change between
-    the check and the release.
+    the check and the release. It must have the columns that the policy releases and no other, because the
+    fingerprint says nothing of a column beside them.
     """
     if certificate is None:
         where = f" partition {partition!r} of" if partition else ""
         raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
-    if not hmac.compare_digest(certificate.signature, _sign(certificate.content, key)):
+    if not hmac.compare_digest(certificate.signature.encode(), _sign(certificate.content, key).encode()):
         raise CertificateError("the certificate was changed after it was issued, or signed with another key")
     content = certificate.content
     expected = {
@@ -87,7 +88,14 @@ def require_certificate(
             raise CertificateError(f"the certificate is for another {name.replace('_', ' ')}; judge this table again")
     if not certificate.passed:
         raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {'; '.join(_reasons(content))}")
-    taken = staged.fingerprint(policy.rules.released).to_dict()
+    released = policy.rules.released
+    if sorted(staged.columns) != sorted(released):
+        more, fewer = set(staged.columns) - set(released), set(released) - set(staged.columns)
+        raise CertificateError(
+            "a release has exactly the columns that its gate judged; "
+            f"too many: {', '.join(sorted(more)) or 'none'}; missing: {', '.join(sorted(fewer)) or 'none'}"
+        )
+    taken = staged.fingerprint(released).to_dict()
     if taken != content.get("fingerprint"):
         raise CertificateError("the data is not the data that was judged: it changed after its privacy checks")
 
@@ -98,6 +106,8 @@ def _reasons(content: dict[str, Any]) -> list[str]:
 
 
 def _sign(content: dict[str, Any], key: bytes) -> str:
+    if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
+        raise CertificateError(f"a signing key must be at least {_SHORTEST_KEY} bytes")
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
@@ -132,16 +142,22 @@ class CertificateStore:
         path = self.path(verdict.dataset, verdict.partition)
         self.folder.mkdir(parents=True, exist_ok=True)
         staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-        staging.write_text(certificate.to_json(), encoding="utf-8")
-        os.replace(staging, path)
+        try:
+            staging.write_text(certificate.to_json(), encoding="utf-8")
+            os.replace(staging, path)
+        finally:
+            staging.unlink(missing_ok=True)
         return certificate
 
     def find(self, dataset: str, partition: str | None = None) -> Certificate | None:
         """Return the last certificate, or None where no gate has judged."""
         try:
-            return Certificate.from_json(self.path(dataset, partition).read_text(encoding="utf-8"))
+            text = self.path(dataset, partition).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise CertificateError(f"the certificate cannot be read: {type(problem).__name__}") from None
+        return Certificate.from_json(text)
 
     def require(self, policy: Policy, staged: Source, *, partition: str | None = None) -> Certificate:
         """Refuse a release that is not covered, and return the certificate that covers it."""
@@ -164,11 +180,18 @@ def signing_key() -> bytes:
         return given.encode()
     root = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     path = root / "privacy_plugin" / "signing.key"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _create_key(path)
-    key = path.read_bytes()
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create_key(path)
+        key, mode = path.read_bytes(), path.stat().st_mode
+    except OSError as problem:
+        raise CertificateError(
+            f"no signing key at {str(path)!r} ({type(problem).__name__}); set {KEY_VARIABLE} instead"
+        ) from None
     if len(key) < _SHORTEST_KEY:
         raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
+    if os.name == "posix" and mode & 0o077:
+        raise CertificateError(f"others can read the key file {str(path)!r}; remove it, its signatures prove nothing")
     return key
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.errors import PolicyError, PrivacyPluginError, unknown_name
 from privacy_plugin.measuring import Tables
 from privacy_plugin.requirement import Finding, Requirement
 from privacy_plugin.sources import Fingerprint, open_source
@@ -25,6 +25,11 @@ class Rules:
     roles: Mapping[str, str]
     requirements: Sequence[Requirement]
     digest: str
+
+    def __post_init__(self) -> None:
+        for name, role in self.roles.items():  # a misspelt role would take its column out of every question
+            if role not in ROLES:
+                raise PolicyError(f"column {name!r}: {unknown_name('role', str(role), ROLES)}")
 
     def columns(self, role: str) -> tuple[str, ...]:
         """The columns that have a role."""
@@ -103,7 +108,7 @@ def judge(
             problems = _structure_problems(rules, tables.source.columns)
             if problems:
                 return verdict(problems=problems)
-            rows = tables.source.row_count()
+            rows = tables.count_rows()
             if not rows:
                 return verdict(problems=("the table has no rows; an empty table is never judged private",))
             findings = _findings(rules, tables, others)

@@ -9,7 +9,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.plan import Plan, generalize_table, lay_over
 from privacy_plugin.requirement import Requirement
 from privacy_plugin.sources import open_source
-from privacy_plugin.suppression import failing_rows
+from privacy_plugin.suppression import failing_rows, require_share
 
 _MOST_NODES = 200_000
 
@@ -42,7 +42,7 @@ def generalize(
     table.require_rows()
     levels = lay_over(table, hierarchies)
     best: Plan | None = None
-    visited = 0
+    visited, last = 0, ""
     for bound, node in _nodes_by_loss({name: level.height for name, level in levels.items()}):
         if best is not None and bound >= best.loss:
             break
@@ -56,7 +56,8 @@ def generalize(
                 sensitive=sensitive,
                 max_suppression=max_suppression,
             )
-        except InfeasibleError:
+        except InfeasibleError as problem:
+            last = str(problem)
             continue
         members = generalized.classes(quasi_identifiers)
         suppressed = int(members.sizes[members.members[failing]].sum())
@@ -76,9 +77,9 @@ def generalize(
                 sensitive=sensitive,
             )
     if best is None:
-        raise InfeasibleError(
-            "no generalization meets the requirements, not even the most general one; allow more suppression, "
-            "extend a hierarchy to '*', or relax a limit"
+        raise InfeasibleError(  # nodes are visited by rising loss: the last one was the top
+            f"no generalization meets the requirements, not even the most general one, where {last.rstrip('.')}. "
+            "Allow more suppression, extend a hierarchy to '*', or relax a limit"
         )
     return best
 
@@ -102,9 +103,6 @@ def _require_parameters(
         raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
     if not requirements:
         raise ParameterError("requirements is empty; without one the table would stay as it is")
-    if isinstance(max_suppression, bool) or not isinstance(max_suppression, int | float):
-        raise ParameterError("max_suppression must be a number between 0 and 1")
-    if not 0 <= max_suppression <= 1:
-        raise ParameterError(f"max_suppression must lie between 0 and 1, not {max_suppression!r}")
+    require_share(max_suppression)
     if loss != "precision":
         raise ParameterError(f"loss must be precision, not {loss!r}")

@@ -1,6 +1,6 @@
 """Hierarchies as a policy writes them: a file, or a rule with its parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,11 @@ from privacy_plugin.frequency.hierarchy_builders import (
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
 
 RULES = ("dates", "file", "intervals", "mask", "table", "tree")
-_RULES = {"intervals": interval_hierarchy, "mask": mask_hierarchy, "dates": date_hierarchy}
+_RULES: dict[str, Callable[..., Hierarchy]] = {
+    "intervals": interval_hierarchy,
+    "mask": mask_hierarchy,
+    "dates": date_hierarchy,
+}
 
 
 def hierarchy_from_specification(specification: Any, *, folder: Path = Path()) -> Hierarchy:
@@ -27,23 +31,36 @@ def hierarchy_from_specification(specification: Any, *, folder: Path = Path()) -
     if not isinstance(specification, Mapping) or len(specification) != 1:
         raise HierarchyError(f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters")
     ((rule, parameters),) = specification.items()
+    if rule not in RULES:
+        raise HierarchyError(unknown_name("hierarchy rule", str(rule), RULES))
+    try:
+        return _built(rule, parameters, folder)
+    except (TypeError, ValueError, IndexError) as problem:
+        raise ParameterError(f"hierarchy rule {rule}: {problem}") from None
+
+
+def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
     if rule == "file":
-        return read_hierarchy(folder / str(parameters))
+        return read_hierarchy(folder / parameters)
     if rule == "tree":
         return tree_hierarchy(parameters)
     if rule == "table":
-        return TableHierarchy({line[0]: line[1:] for line in parameters})
-    if rule not in _RULES:
-        raise HierarchyError(unknown_name("hierarchy rule", str(rule), RULES))
+        return _from_lines(parameters)
     if not isinstance(parameters, Mapping):
         raise ParameterError(f"{rule} takes named parameters")
-    try:
-        built: Hierarchy = _RULES[rule](**parameters)
-    except TypeError as problem:
-        raise ParameterError(f"{rule}: {problem}") from None
-    return built
+    return _RULES[rule](**parameters)
+
+
+def _from_lines(lines: Any) -> TableHierarchy:
+    paths = {line[0]: line[1:] for line in lines}
+    if len(paths) != len(lines):
+        raise HierarchyError("a value is listed more than once in the hierarchy")
+    return TableHierarchy(paths)
 
 
 def is_specification(given: Any) -> bool:
-    """Tell whether an option is a hierarchy written as a rule with its parameters."""
-    return isinstance(given, Mapping) and len(given) == 1 and next(iter(given)) in RULES
+    """Tell whether an option is a hierarchy written as a rule with its parameters, and no mapping to numbers."""
+    if not isinstance(given, Mapping) or len(given) != 1:
+        return False
+    ((rule, parameters),) = given.items()
+    return rule in RULES and isinstance(parameters, Mapping | list | str)

@@ -14,6 +14,7 @@ from privacy_plugin.metrics.measurement import Measurement, Quantity
 from privacy_plugin.metrics.registry import Metric
 
 KINDS = ("at_least", "above", "at_most", "below", "between")
+_ROUNDING = 1e-12
 _FITTING = {"higher": ("at_least", "above"), "lower": ("at_most", "below"), "between": ("between",)}
 
 
@@ -71,13 +72,13 @@ class Limit:
     def failing(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Tell for an array of values which do not meet the limit (floating point: for counts shown to people)."""
         first, last = float(self.bounds[0]), float(self.bounds[-1])
-        tolerance = 1e-12
+        lowest, highest = first - abs(first) * _ROUNDING, last + abs(last) * _ROUNDING
         met = {
-            "at_least": values >= first - tolerance,
+            "at_least": values >= lowest,
             "above": values > first,
-            "at_most": values <= last + tolerance,
+            "at_most": values <= highest,
             "below": values < last,
-            "between": (values >= first - tolerance) & (values <= last + tolerance),
+            "between": (values >= lowest) & (values <= highest),
         }[self.kind]
         return ~met
 
@@ -99,7 +100,9 @@ def _number(metric: Metric, number: Any) -> Fraction:
     bound = exact(number, what=f"a limit of {metric.name}")
     low, high = metric.smallest, metric.largest
     if (low is not None and bound < low) or (high is not None and bound > high):
-        span = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
+        span = " and ".join(
+            f"{words} {end:g}" for words, end in (("at least", low), ("at most", high)) if end is not None
+        )
         raise ParameterError(f"a limit of {metric.name} must be {span}, not {written(bound)}")
     return bound
 

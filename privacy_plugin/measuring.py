@@ -2,10 +2,10 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from privacy_plugin.errors import ColumnError, ParameterError, require_columns
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import Metric, find_metric
@@ -19,6 +19,12 @@ class Tables:
         """Take an open source."""
         self.source = source
         self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
+        self._rows: int | None = None
+
+    def count_rows(self) -> int:
+        """Count the rows; from then on every grouping must account for all of them."""
+        self._rows = self.source.row_count()
+        return self._rows
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group by some columns, or project what has been grouped already."""
@@ -29,6 +35,8 @@ class Tables:
             if set(columns) <= set(known):
                 return table.project(columns)
         table = self.source.frequencies(columns)
+        if self._rows is not None and table.rows != self._rows:  # a driver that cuts results short
+            raise SourceError(f"the groups hold {table.rows:,} rows, but the table has {self._rows:,}")
         self._grouped[tuple(columns)] = table
         return table
 
@@ -39,7 +47,9 @@ def measure(
     """Measure one metric on anything a source accepts (or on the `Tables` of one)."""
     options = {name: value for name, value in arguments.items() if name not in metric.roles}
     metric.require_options(options)
-    columns = role_columns(metric, arguments)
+    roles = role_columns(metric, arguments)
+    columns = [name for names in roles.values() for name in ([names] if isinstance(names, str) else names)]
+    require_columns(columns, columns, role=" and ".join(roles))
     if unit is not None and not metric.counts_people:
         raise ParameterError(
             f"{metric.name} is defined for one row a person; it cannot count people by the unit column {unit!r}. "
@@ -51,24 +61,32 @@ def measure(
     if not metric.needs_population:
         if population is not None:
             raise ParameterError(f"{metric.name} compares with no population; leave it out")
-        return metric.measure(tables.frequencies(columns, unit=unit), **arguments)
+        return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
     if population is None:
         raise ParameterError(f"{metric.name} needs the population table the people were drawn from")
+    if unit is not None:  # a grouping of rows would pass for one of people
+        raise ParameterError(f"{metric.name} compares rows with a population and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
-    known = others.frequencies(list(arguments["quasi_identifiers"]))
-    return metric.measure(tables.frequencies(columns), population=known, **arguments)
+    known = others.frequencies(roles["quasi_identifiers"])
+    return metric.measure(tables.frequencies(columns), population=known, **roles, **options)
 
 
-def role_columns(metric: Metric, arguments: dict[str, Any]) -> list[str]:
-    """Return the columns to group by: every role the metric has must be given."""
-    columns: list[str] = []
+def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of every role the metric has, all of which must be given: a name, or a list of names."""
+    roles: dict[str, Any] = {}
     for role in metric.roles:
         given = arguments.get(role)
         if given is None:
             raise ColumnError(f"{metric.name} needs {role}")
-        columns.extend([given] if role == "sensitive" else given)
-    require_columns(columns, columns, role=" and ".join(metric.roles))
-    return columns
+        if role == "sensitive":
+            if not isinstance(given, str):
+                raise ColumnError(f"{role} must be the name of one column, not {type(given).__name__}")
+            roles[role] = given
+        else:
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise ColumnError(f"{role} must be a list of column names, not {type(given).__name__}")
+            roles[role] = list(given)
+    return roles
 
 
 def public_function(name: str) -> Callable[..., Measurement]:
@@ -81,7 +99,10 @@ def public_function(name: str) -> Callable[..., Measurement]:
 
     @functools.wraps(metric.measure)
     def function(data: Any, **arguments: Any) -> Measurement:
-        signature.bind(data, **arguments)
+        try:
+            signature.bind(data, **arguments)
+        except TypeError as problem:
+            raise ParameterError(f"{name}: {problem}; it takes {', '.join(list(signature.parameters)[1:])}") from None
         return measure(metric, data, **arguments)
 
     signature = own.replace(parameters=parameters)

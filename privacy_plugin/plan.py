@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from privacy_plugin.errors import ParameterError, PrivacyPluginError
+from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.recoding import Recoding
@@ -16,7 +16,7 @@ from privacy_plugin.frequency.values import Value
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
 from privacy_plugin.requirement import Requirement, require
 from privacy_plugin.sources import open_source
-from privacy_plugin.suppression import failing_rows
+from privacy_plugin.suppression import failing_rows, require_share
 
 _FORMAT = 1
 
@@ -41,6 +41,15 @@ class Plan:
     nodes_visited: int = 0
     sensitive: str | None = None
 
+    def __post_init__(self) -> None:
+        if not self.levels or set(self.levels) != set(self.hierarchies) or not self.requirements:
+            raise ParameterError("a plan needs a requirement, and a level and a hierarchy for every quasi-identifier")
+        for name, level in self.levels.items():
+            height = self.hierarchies[name].height
+            if type(level) is not int or not 0 <= level <= height:
+                raise ParameterError(f"the level of column {name!r} must be a whole number from 0 to {height}")
+        require_share(self.max_suppression)
+
     @property
     def suppressed_share(self) -> float:
         """The share of rows that the plan suppresses in the data it was made for."""
@@ -57,8 +66,10 @@ class Plan:
         """Generalize and suppress where the data lives; only groups are read.
 
         Frames return a new frame; a database table or a file needs the `target` that is created. `keep` names the
-        columns of the result (default: all). Raises HierarchyError for values that no hierarchy covers, and
-        InfeasibleError when more rows than the limit would be suppressed; nothing is written then.
+        columns of the result (default: all). Suppressed rows are left out (`drop`) or have `*` in every
+        quasi-identifier (`mask`); masked rows are a class like any other and must meet the requirements too.
+        Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
+        would be suppressed or what is left fails; nothing is written then.
         """
         source = open_source(data)
         recoding = self.recoding(source, keep=keep, suppression=suppression)
@@ -77,12 +88,16 @@ class Plan:
             quasi_identifiers=tuple(self.levels),
             sensitive=self.sensitive,
             max_suppression=self.max_suppression,
+            masked=suppression == "mask",
         )
+        suppressed = frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist())
+        if len(suppressed) != len(failing):
+            raise ColumnError("a quasi-identifier mixes true and 1 (or false and 0); give the column one type")
         return Recoding(
             keep=tuple(keep if keep is not None else source.columns),
             mappings={name: _mapping(levels[name], level) for name, level in self.levels.items() if level},
             suppressed_columns=tuple(self.levels),
-            suppressed=frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist()),
+            suppressed=suppressed,
             suppression=suppression,
         )
 

@@ -3,7 +3,7 @@
 import hashlib
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,9 @@ from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
 
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
+_COLUMN_KEYS = ("role", "hierarchy", "why")
 _ANONYMIZE_KEYS = ("max_suppression", "loss")
+_LOSSES = ("precision", "entropy", "loss_metric", "discernibility")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,9 @@ class Policy:
         dataset = given.get("dataset")
         if not isinstance(dataset, str) or not dataset:
             raise PolicyError("a policy needs the name of its dataset")
+        population = given.get("population")
+        if population is not None and not isinstance(population, str):
+            raise PolicyError(f"population must be the name of a table, not {type(population).__name__}")
         columns = _columns(given.get("columns"))
         roles = {name: entry["role"] for name, entry in columns.items()}
         used, requirements = _requirements(given.get("requirements"), roles, Path(folder))
@@ -79,7 +84,7 @@ class Policy:
             requirements=requirements,
             hierarchies=_hierarchies(columns, Path(folder)),
             anonymize=_anonymize(given.get("anonymize")),
-            population=given.get("population"),
+            population=population,
             notes=contradictions(used),
         )
 
@@ -102,6 +107,7 @@ class Policy:
             "requirements": [requirement.to_dict() for requirement in self.requirements],
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
             "anonymize": dict(self.anonymize),
+            "population": self.population,
         }
         text = json.dumps(resolved, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -133,11 +139,15 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def _unique_mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-    keys = [loader.construct_object(key, deep=deep) for key, _ in node.value]  # type: ignore[no-untyped-call]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
-    return {key: loader.construct_object(value, deep=True) for key, (_, value) in zip(keys, node.value, strict=True)}  # type: ignore[no-untyped-call]
+    mapping: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable):
+            raise yaml.constructor.ConstructorError(None, None, "a key must be one plain value", key_node.start_mark)
+        if key in mapping:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        mapping[key] = loader.construct_object(value_node, deep=True)
+    return mapping
 
 
 _UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
@@ -149,15 +159,17 @@ def _columns(given: Any) -> dict[str, dict[str, Any]]:
         raise PolicyError("a policy needs columns: the role of every column of the table")
     columns: dict[str, dict[str, Any]] = {}
     for name, entry in given.items():
+        if not isinstance(name, str) or not name:
+            raise PolicyError(f"column name {name!r} is read as {type(name).__name__}; put it in quotes")
         full = dict(entry) if isinstance(entry, Mapping) else {"role": entry}
         for key in full:
-            if key not in ("role", "hierarchy", "why"):
-                raise PolicyError(unknown_name(f"key of column {name!r}", str(key), ("role", "hierarchy", "why")))
+            if key not in _COLUMN_KEYS:
+                raise PolicyError(unknown_name(f"key of column {name!r}", str(key), _COLUMN_KEYS))
         if full.get("role") not in ROLES:
             raise PolicyError(f"column {name!r}: {unknown_name('role', str(full.get('role')), ROLES)}")
         if "hierarchy" in full and full["role"] != "quasi_identifier":
             raise PolicyError(f"column {name!r} has a hierarchy but is no quasi_identifier")
-        columns[str(name)] = full
+        columns[name] = full
     roles = [entry["role"] for entry in columns.values()]
     if "quasi_identifier" not in roles:
         raise PolicyError("a policy needs at least one quasi_identifier: what an attacker may know of a person")
@@ -182,7 +194,7 @@ def _requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[l
                 found: tuple[Requirement, ...] = preset(str(entry))
             else:
                 found = (require(str(name), **_limit_line(number, name, entry, folder)),)
-        except (ParameterError, HierarchyError) as problem:
+        except (ParameterError, HierarchyError, TypeError) as problem:
             raise PolicyError(f"requirement {number}: {problem}") from None
         for requirement in found:
             requirements.extend(_for_each_sensitive(requirement, roles))
@@ -223,6 +235,8 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict
 
 
 def _anonymize(given: Any) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise PolicyError(f"anonymize is a mapping with the keys {' and '.join(_ANONYMIZE_KEYS)}")
     settings = dict(given or {})
     for name in settings:
         if name not in _ANONYMIZE_KEYS:
@@ -230,4 +244,6 @@ def _anonymize(given: Any) -> dict[str, Any]:
     share = settings.get("max_suppression", 0.0)
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise PolicyError(f"max_suppression must lie between 0 and 1, not {share!r}")
+    if settings.get("loss", "precision") not in _LOSSES:
+        raise PolicyError(unknown_name("loss", str(settings["loss"]), _LOSSES))
     return settings

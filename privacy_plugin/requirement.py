@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 from privacy_plugin.errors import ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import written
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
 from privacy_plugin.limits import KINDS, Limit
 from privacy_plugin.measuring import measure
 from privacy_plugin.metrics.measurement import Measurement, Quantity, plain
-from privacy_plugin.metrics.registry import ROLES, Metric, find_metric
+from privacy_plugin.metrics.registry import Metric, find_metric
 
 Status = Literal["passed", "failed", "not_evaluated"]
 
@@ -75,7 +77,7 @@ class Requirement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the requirement as a policy writes it."""
-        options = {name: plain(value) for name, value in self.options.items()}
+        options = {name: _written(value) for name, value in self.options.items()}
         named = {"sensitive": self.sensitive} if self.sensitive else {}
         return {self.metric: {**options, **named, **self.limit.given}}
 
@@ -133,6 +135,9 @@ def require(metric: str, *, sensitive: str | None = None, origin: str | None = N
     Limits: `at_least`, `above` (where higher is safer), `at_most`, `below` (where lower is), `between=(low, high)`.
     Everything is checked here, before data is read.
     """
+    for name, text in {"metric": metric, "sensitive": sensitive, "origin": origin}.items():
+        if not isinstance(text, str) and (text is not None or name == "metric"):
+            raise ParameterError(f"{name} must be text, not {type(text).__name__}")
     definition = find_metric(metric)
     limits = {name: value for name, value in given.items() if name in KINDS}
     options = {name: _option(value) for name, value in given.items() if name not in KINDS}
@@ -152,6 +157,11 @@ def _stated(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
     return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
+
+
+def _written(value: Any) -> Any:
+    """Write an option as plain data that reads back as the same option."""
+    return written(value) if isinstance(value, Fraction) else plain(value)
 
 
 def _option(given: Any) -> Any:

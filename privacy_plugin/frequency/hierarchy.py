@@ -38,6 +38,7 @@ class Hierarchy(ABC):
     def generalize(self, value: object, level: int) -> Value:
         """Return what one value becomes on a level.
 
+        >>> from privacy_plugin.frequency.hierarchy_builders import mask_hierarchy
         >>> mask = mask_hierarchy(length=3)
         >>> [mask.generalize("123", level) for level in range(4)]
         ['123', '12*', '1**', '*']
@@ -117,11 +118,12 @@ class TableHierarchy(Hierarchy):
         """Take what each value becomes on levels 1 and up; every value needs the same number of levels."""
         heights = {len(path) for path in paths.values()}
         if not paths or len(heights) != 1:
-            given = f"between {min(heights)} and {max(heights)}" if heights else "no"
+            given = f"between {min(heights)} and {max(heights)}" if heights else "no values"
             raise HierarchyError(f"every value needs the same number of levels; this hierarchy has {given}")
         self._height = heights.pop()
-        self._paths = {_lookup(value): tuple(path) for value, path in paths.items()}
-        self._values = tuple(paths)
+        self._values = tuple(canonical(value) for value in paths)
+        listed = [tuple(canonical(item) for item in path) for path in paths.values()]
+        self._paths = {_lookup(value): path for value, path in zip(self._values, listed, strict=True)}
         if len(self._paths) != len(paths):
             raise HierarchyError("a value is listed more than once in the hierarchy")
         self.levels(self._values)

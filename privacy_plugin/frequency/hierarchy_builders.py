@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from privacy_plugin.errors import HierarchyError, ParameterError
@@ -12,7 +13,9 @@ from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
-Number = int | float | Decimal
+Number = int | float | Decimal | Fraction
+
+_LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
 
 
 class IntervalHierarchy(Hierarchy):
@@ -23,7 +26,7 @@ class IntervalHierarchy(Hierarchy):
         self._cuts = [[exact(cut) for cut in level] for level in boundaries]
         self._below, self._above = below, above
         for number, cuts in enumerate(self._cuts, start=1):
-            if len(cuts) < 2 or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
+            if len(cuts) < 2 or any(a >= b for a, b in pairwise(cuts)):
                 raise HierarchyError(f"level {number} needs at least two boundaries in ascending order")
             if number > 1 and not set(cuts) <= set(self._cuts[number - 2]):
                 raise HierarchyError(f"level {number} has a boundary that level {number - 1} lacks")
@@ -80,11 +83,14 @@ def interval_hierarchy(
     if boundaries is None:
         if start is None or stop is None or not widths:
             raise ParameterError("give either boundaries, or start, stop and widths")
-        boundaries = [_grid(exact(start), exact(stop), exact(width)) for width in widths]
+        begin, end = exact(start, what="start"), exact(stop, what="stop")
+        boundaries = [_grid(begin, end, exact(width, what="a width")) for width in widths]
     elif start is not None or stop is not None or widths is not None:
         raise ParameterError("give either boundaries, or start, stop and widths, not both")
-    if not boundaries:
-        raise ParameterError("boundaries is empty; give at least one level")
+    if not boundaries or any(isinstance(level, str) or not isinstance(level, Sequence) for level in boundaries):
+        raise ParameterError("boundaries must be a list of levels, each a list of numbers")
+    if not isinstance(open_ends, bool):
+        raise ParameterError(f"open_ends must be true or false, not {type(open_ends).__name__}")
     return IntervalHierarchy(boundaries, below=open_ends, above=open_ends)
 
 
@@ -112,7 +118,7 @@ class MaskHierarchy(Hierarchy):
             return None
         pad = self._character * (self._length - len(text))
         padded = text + pad if self._from_right else pad + text
-        return tuple(self._masked(padded, count) for count in range(1, self._length)) + (SUPPRESSED,)
+        return (*(self._masked(padded, count) for count in range(1, self._length)), SUPPRESSED)
 
     def _masked(self, text: str, count: int) -> str:
         mask = self._character * count
@@ -129,6 +135,8 @@ def mask_hierarchy(*, length: int, from_right: bool = True, character: str = "*"
         raise ParameterError(f"length must be a whole number of at least 1, not {length!r}")
     if not isinstance(character, str) or len(character) != 1:
         raise ParameterError("character must be a single character")
+    if not isinstance(from_right, bool):
+        raise ParameterError(f"from_right must be true or false, not {type(from_right).__name__}")
     return MaskHierarchy(length=length, from_right=from_right, character=character)
 
 
@@ -166,8 +174,9 @@ def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade")) -> Da
     ['1984-02', '1984', '1980s', '*']
     """
     unknown = [name for name in levels if name not in _DATE_LEVELS]
-    if unknown or not levels:
-        raise ParameterError(f"levels must be some of {', '.join(_DATE_LEVELS)}; given: {', '.join(levels) or 'none'}")
+    if unknown or not levels or isinstance(levels, str):
+        given = ", ".join(map(str, levels)) or "none"
+        raise ParameterError(f"levels must be a list of some of {', '.join(_DATE_LEVELS)}; given: {given}")
     order = [_DATE_LEVELS.index(name) for name in levels]
     if order != sorted(set(order)):
         raise ParameterError("levels must go from fine to coarse, each once")
@@ -208,13 +217,15 @@ def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
 
 
 def _as_number(value: Value) -> Fraction | None:
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     try:
         decimal = Decimal(label(value))
     except InvalidOperation:
         return None
-    return Fraction(decimal) if decimal.is_finite() else None
+    if not decimal.is_finite() or abs(decimal.adjusted()) > _LARGEST_EXPONENT:
+        return None
+    return Fraction(decimal)
 
 
 def _as_date(value: Value) -> date | None:
@@ -228,7 +239,7 @@ def _as_date(value: Value) -> date | None:
 
 def _period(day: date, name: str) -> str:
     return {
-        "day": day.strftime("%Y-%m-%d"),
+        "day": f"{day.year:04d}-{day.month:02d}-{day.day:02d}",
         "month": f"{day.year:04d}-{day.month:02d}",
         "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04d}",

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from privacy_plugin.errors import HierarchyError
+from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.values import Value, label
 
@@ -12,8 +12,10 @@ from privacy_plugin.frequency.values import Value, label
 def read_hierarchy(path: str | Path, *, separator: str = ";") -> TableHierarchy:
     """Read a hierarchy: a line a value, the value first, then what it becomes on each level; no header.
 
-    An empty first field stands for the missing value (and for empty text).
+    An empty field stands for the missing value; as the first one of a line also for empty text.
     """
+    if not isinstance(separator, str) or len(separator) != 1:
+        raise ParameterError("separator must be a single character")
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines, delimiter=separator) if row]
@@ -26,11 +28,13 @@ def read_hierarchy(path: str | Path, *, separator: str = ";") -> TableHierarchy:
         raise HierarchyError(
             f"lines of {str(path)!r} have between {min(widths)} and {max(widths)} fields; must be equal"
         )
+    if widths == {1}:
+        raise HierarchyError(f"lines of {str(path)!r} have one field; is the separator {separator!r} the right one?")
     paths: dict[Value, tuple[Value, ...]] = {}
     for number, (value, *levels) in enumerate(rows, start=1):
         if (value or None) in paths:
             raise HierarchyError(f"line {number} of {str(path)!r} lists a value a second time")
-        paths[value or None] = tuple(levels)
+        paths[value or None] = tuple(level or None for level in levels)
     return TableHierarchy(paths)
 
 

@@ -3,6 +3,8 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from privacy_plugin.errors import ParameterError
 
 
@@ -15,7 +17,7 @@ def exact(number: object, *, what: str = "a number") -> Fraction:
     if isinstance(number, Fraction):
         return number
     is_fraction_text = isinstance(number, str) and "/" in number
-    is_number = isinstance(number, int | float | Decimal) or type(number).__module__ == "numpy"
+    is_number = isinstance(number, int | float | Decimal | np.integer | np.floating)
     if isinstance(number, bool) or not (is_number or is_fraction_text):
         raise ParameterError(f"{what} must be a number or a fraction such as 1/11, not {type(number).__name__}")
     try:

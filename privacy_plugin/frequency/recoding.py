@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from privacy_plugin.errors import ColumnError, require_columns
+from privacy_plugin.errors import ColumnError, ParameterError, require_columns
 from privacy_plugin.frequency.values import Value
 
 
@@ -25,6 +25,8 @@ class Recoding:
 
     def __post_init__(self) -> None:
         require_columns(self.keep, self.keep, role="keep")
+        if self.suppression not in ("drop", "mask"):  # anything else would leave the rows as they are
+            raise ParameterError(f"suppression must be drop or mask, not {self.suppression!r}")
         for column in (*self.mappings, *self.suppressed_columns):
             if column not in self.keep:
                 raise ColumnError(f"column {column!r} is recoded but not kept")

@@ -16,7 +16,17 @@ from privacy_plugin.metrics.registry import metric
 
 Variant = Literal["distinct", "entropy", "recursive"]
 
-_EXACT_UP_TO = 4096  # people in a class whose entropy is compared with whole numbers exactly
+_EXACT_UP_TO = 4096  # people in a class (common divisor taken out) whose entropy is compared exactly
+
+
+def require_variant(variant: Variant = "distinct", c: float | None = None) -> None:
+    """Refuse a variant that does not exist, and a constant that does not go with it."""
+    if variant not in ("distinct", "entropy", "recursive"):
+        raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
+    if (c is not None) != (variant == "recursive"):
+        raise ParameterError("c goes with variant='recursive', and only with it")
+    if c is not None and exact(c, what="c") <= 0:
+        raise ParameterError(f"c must be a positive number, not {c!r}")
 
 
 @metric(
@@ -27,6 +37,7 @@ _EXACT_UP_TO = 4096  # people in a class whose entropy is compared with whole nu
     paper="Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006",
     monotone=True,
     smallest=1,
+    check=require_variant,
 )
 def l_diversity(
     table: FrequencyTable,
@@ -48,7 +59,7 @@ def l_diversity(
     >>> l_diversity(table, quasi_identifiers=["age"], sensitive="disease", variant="entropy").value
     4
     """
-    _require_variant(variant, c)
+    require_variant(variant, c)
     table.require_one_row_a_person("l-diversity")
     histograms = table.histograms(quasi_identifiers, sensitive)
     value, error, values = _diversity(histograms, variant, c)
@@ -68,15 +79,6 @@ def l_diversity(
         spread=Spread(values=values.astype(np.float64), people=sizes),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=True),
     )
-
-
-def _require_variant(variant: str, c: float | None) -> None:
-    if variant not in ("distinct", "entropy", "recursive"):
-        raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
-    if (c is not None) != (variant == "recursive"):
-        raise ParameterError("c goes with variant='recursive', and only with it")
-    if c is not None and exact(c, what="c") <= 0:
-        raise ParameterError(f"c must be a positive number, not {c!r}")
 
 
 def _diversity(
@@ -122,9 +124,12 @@ def _first_below(histograms: Histograms, values: npt.NDArray[np.float64], whole:
 
 
 def _whole_entropy(counts: list[int], approximate: float) -> int | None:
-    """Return exp(H) where it is a whole number: n^n = l^n * product of n_i^n_i, in whole numbers."""
-    if len(set(counts)) == 1:
-        return len(counts)
+    """Return exp(H) where it is a whole number: n^n = l^n * product of n_i^n_i, in whole numbers.
+
+    Only proportions matter, so a common divisor of the counts is taken out first.
+    """
+    divisor = math.gcd(*counts)
+    counts = [count // divisor for count in counts]
     people, whole = sum(counts), round(approximate)
     if people > _EXACT_UP_TO or abs(approximate - whole) > 1e-6:
         return None

@@ -35,6 +35,7 @@ class Metric:
     monotone: bool = False
     smallest: float | None = None
     largest: float | None = None
+    check: Callable[..., None] | None = None
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -53,13 +54,15 @@ class Metric:
         return {name: option for name, option in given if name not in (*ROLES, "population")}
 
     def require_options(self, given: Mapping[str, Any]) -> None:
-        """Refuse a misspelt or missing option before any data is read."""
+        """Refuse a misspelt, missing or senseless option before any data is read."""
         for name in given:
             if name not in self.options:
                 raise ParameterError(unknown_name(f"option of {self.name}", name, self.options))
         lacking = [n for n, o in self.options.items() if o.default is inspect.Parameter.empty and n not in given]
         if lacking:
             raise ParameterError(f"{self.name} needs {', '.join(lacking)}")
+        if self.check is not None:
+            self.check(**given)
 
 
 _METRICS: dict[str, Metric] = {}
@@ -76,11 +79,13 @@ def metric(
     monotone: bool = False,
     smallest: float | None = None,
     largest: float | None = None,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
     `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
     classes never makes it worse, so a lattice search may prune. `smallest`, `largest`: the limits that make sense.
+    `check`: takes the metric's options and refuses those that make no sense, before data is read.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -99,6 +104,7 @@ def metric(
             monotone=monotone,
             smallest=smallest,
             largest=largest,
+            check=check,
         )
         return function
 

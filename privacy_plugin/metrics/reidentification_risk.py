@@ -15,6 +15,16 @@ from privacy_plugin.metrics.registry import metric
 Variant = Literal["highest", "average", "share_at_risk"]
 
 
+def require_variant(variant: Variant = "highest", threshold: float | None = None) -> None:
+    """Refuse a variant that does not exist, and a threshold that does not go with it."""
+    if variant not in ("highest", "average", "share_at_risk"):
+        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
+    if (threshold is not None) != (variant == "share_at_risk"):
+        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
+    if threshold is not None and not 0 <= exact(threshold, what="threshold") <= 1:
+        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
+
+
 @metric(
     title="re-identification risk",
     safer="lower",
@@ -26,6 +36,7 @@ Variant = Literal["highest", "average", "share_at_risk"]
     monotone=True,
     smallest=0,
     largest=1,
+    check=require_variant,
 )
 def reidentification_risk(
     table: FrequencyTable,
@@ -45,10 +56,7 @@ def reidentification_risk(
     >>> reidentification_risk(table, quasi_identifiers=["age"], variant="average").value
     Fraction(2, 3)
     """
-    if variant not in ("highest", "average", "share_at_risk"):
-        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
-    if (threshold is not None) != (variant == "share_at_risk"):
-        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
+    require_variant(variant, threshold)
     if variant != "highest":
         table.require_one_row_a_person(f"the {variant} re-identification risk")
     classes = table.classes(quasi_identifiers)
@@ -77,8 +85,6 @@ def _value(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], variant: str, thre
     if variant == "average":
         return Fraction(len(sizes), people)
     limit = exact(threshold, what="threshold")
-    if not 0 <= limit <= 1:
-        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
     # 1/n > p/q exactly when q > p*n
     at_risk = int(sizes[limit.denominator > limit.numerator * sizes.astype(object)].sum())
     return Fraction(at_risk, people)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,15 @@ from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classe
 from privacy_plugin.metrics.registry import metric
 
 Ground = Literal["equal", "ordered"] | Hierarchy
+Whole = npt.NDArray[Any]  # whole numbers: int64, or Python's own where 64 bits could overflow
 
 _LARGEST_EXACT = 2**62
+
+
+def require_ground(ground: Ground = "equal") -> None:
+    """Refuse a ground distance that does not exist."""
+    if not isinstance(ground, Hierarchy) and ground not in ("equal", "ordered"):
+        raise ParameterError("ground must be 'equal', 'ordered' or a hierarchy of the sensitive column")
 
 
 @metric(
@@ -29,6 +36,7 @@ _LARGEST_EXACT = 2**62
     monotone=True,
     smallest=0,
     largest=1,
+    check=require_ground,
 )
 def t_closeness(
     table: FrequencyTable, *, quasi_identifiers: Sequence[str], sensitive: str, ground: Ground = "equal"
@@ -46,8 +54,7 @@ def t_closeness(
     >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value
     Fraction(1, 3)
     """
-    if not isinstance(ground, Hierarchy) and ground not in ("equal", "ordered"):
-        raise ParameterError("ground must be 'equal', 'ordered' or a hierarchy of the sensitive column")
+    require_ground(ground)
     table.require_one_row_a_person("t-closeness")
     histograms = table.histograms(quasi_identifiers, sensitive)
     numerators, denominators = _distances(histograms, ground, sensitive)
@@ -65,10 +72,18 @@ def t_closeness(
         classes=len(sizes),
         spread=Spread(values=values, people=sizes),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=False),
+        notes=_notes(histograms, ground),
     )
 
 
-def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[npt.NDArray[np.generic], ...]:
+def _notes(histograms: Histograms, ground: Ground) -> tuple[str, ...]:
+    """Say when an order was taken that nobody may have meant: as text, 10 comes before 9."""
+    if ground == "ordered" and any(isinstance(value, str) for value in histograms.dictionary):
+        return ("the sensitive values are text and were ordered alphabetically; store numbers as numbers",)
+    return ()
+
+
+def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[Whole, Whole]:
     """Return numerator and denominator of every class's distance, in whole numbers."""
     sizes = _wide(histograms, histograms.classes.sizes)
     people = int(histograms.classes.sizes.sum())
@@ -82,21 +97,21 @@ def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[
     levels = ground.levels(histograms.dictionary, column=sensitive)
     rooted = len(levels.dictionaries[-1]) == 1
     height = levels.height if rooted else levels.height + 1  # without a common top, an implied root joins the tops
-    total = sum(
-        (_equal(histograms, levels.maps[n].astype(np.int64)[histograms.values], len(levels.dictionaries[n])))
-        for n in range(height)
-    )
-    return np.asarray(total), sizes * (people * max(height, 1))
+    total = np.zeros(len(sizes), dtype=object)
+    for level in range(height):
+        codes = levels.maps[level].astype(np.int64)[histograms.values]
+        total += _equal(histograms, codes, len(levels.dictionaries[level]))
+    return total, sizes.astype(object) * (people * max(height, 1))
 
 
-def _wide(histograms: Histograms, numbers: Integers) -> npt.NDArray[np.generic]:
+def _wide(histograms: Histograms, numbers: Integers) -> Whole:
     """Use Python's whole numbers where 64 bits could overflow: products of people, people and values."""
     people = int(histograms.classes.sizes.sum())
-    small = people * people * max(len(histograms.dictionary), 64) < _LARGEST_EXACT
+    small = people * people * max(len(histograms.dictionary), 2) < _LARGEST_EXACT
     return numbers if small else numbers.astype(object)
 
 
-def _equal(histograms: Histograms, codes: Integers, values: int) -> npt.NDArray[np.generic]:
+def _equal(histograms: Histograms, codes: Integers, values: int) -> Whole:
     """Sum over a class's values of max(0, n_i * N - t_i * n), with entries of equal code put together first."""
     packed, size = pack([histograms.entry_classes, codes], [len(histograms.classes), values])
     entries, first = group(packed, size)
@@ -110,7 +125,7 @@ def _equal(histograms: Histograms, codes: Integers, values: int) -> npt.NDArray[
     return numerators
 
 
-def _ordered(histograms: Histograms) -> npt.NDArray[np.generic]:
+def _ordered(histograms: Histograms) -> Whole:
     """Sum over i < m of |P_i * N - Q_i * n|, P and Q cumulative; P is constant between a class's own values."""
     people = int(histograms.classes.sizes.sum())
     last = len(histograms.dictionary) - 1
@@ -127,21 +142,20 @@ def _ordered(histograms: Histograms) -> npt.NDArray[np.generic]:
     stops = np.minimum(stops, last)
     starts = np.minimum(positions, last)
     # P * N >= Q_i * n up to the crossing, below it afterwards
-    crossing = np.searchsorted(cumulative, (mass * people) // sizes[owners], side="right")
-    crossing = np.clip(crossing, starts, stops)
     wide_mass, wide_sizes = _wide(histograms, mass) * people, _wide(histograms, sizes)[owners]
+    reached = (wide_mass // wide_sizes).astype(np.int64)  # at most the number of people
+    crossing = np.clip(np.searchsorted(cumulative, reached, side="right"), starts, stops)
     above = wide_mass * (crossing - starts) - (sums[crossing] - sums[starts]) * wide_sizes
     below = (sums[stops] - sums[crossing]) * wide_sizes - wide_mass * (stops - crossing)
     numerators = _wide(histograms, np.zeros(len(sizes), dtype=np.int64))
     np.add.at(numerators, owners, above + below)
     # before a class's first value P is 0 and only Q counts
     firsts = np.minimum(positions[histograms.offsets[:-1]], last)
-    return numerators + sums[firsts] * _wide(histograms, sizes)
+    before_first: Whole = sums[firsts] * _wide(histograms, sizes)
+    return numerators + before_first
 
 
-def _largest(
-    numerators: npt.NDArray[np.generic], denominators: npt.NDArray[np.generic], values: npt.NDArray[np.float64]
-) -> Fraction:
+def _largest(numerators: Whole, denominators: Whole, values: npt.NDArray[np.float64]) -> Fraction:
     """The largest fraction: floating point finds the candidates, whole numbers decide among them."""
     candidates = np.flatnonzero(values >= values.max() * (1 - 1e-12))
     return max({Fraction(int(numerators[i]), int(denominators[i])) for i in candidates.tolist()})
