@@ -105,7 +105,7 @@ def judge(
 
     try:
         with _snapshots(data, population) as (tables, others):
-            problems = _structure_problems(rules, tables.source.columns)
+            problems = structure_problems(rules, tables.source.columns)
             if problems:
                 return verdict(problems=problems)
             rows = tables.count_rows()
@@ -128,7 +128,7 @@ def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | No
         yield Tables(source), None if others is None else Tables(others)
 
 
-def _structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
+def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
     problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
     problems += [
