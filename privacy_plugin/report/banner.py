@@ -1,0 +1,56 @@
+"""The verdict, first and large."""
+
+from privacy_plugin.gate import Verdict
+from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.markup import Markup, element
+
+_TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
+_CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
+
+
+def banner(content: ReportContent) -> Markup:
+    """Say whether the gate is open, and how it came there."""
+    final = content.final
+    state = "passed" if final.passed else "failed"
+    steps = [_step(label, verdict) for label, verdict in content.verdicts] if len(content.verdicts) > 1 else []
+    return element(
+        "div",
+        element("span", _TICK if final.passed else _CROSS, class_="mark"),
+        element(
+            "div",
+            element(
+                "p", "Passed: the gate is open" if final.passed else "Failed: the gate is closed", class_="verdict"
+            ),
+            element("p", _sentence(content.policy.dataset, final)),
+            element("ol", steps, class_="steps", aria_label="Verdicts in order") if steps else None,
+        ),
+        class_=f"banner {state}",
+        role="status",
+    )
+
+
+def _step(label: str, verdict: Verdict) -> Markup:
+    words = "passed" if verdict.passed else "failed"
+    return element("li", element("span", words, class_=f"chip {words}"), " ", label)
+
+
+def _sentence(dataset: str, verdict: Verdict) -> str:
+    if verdict.passed:
+        return (
+            f"{dataset}: {verdict.rows:,} rows meet all {len(verdict.findings)} requirements of the policy. "
+            "What this does and does not show is said at the end."
+        )
+    if not verdict.evaluated:
+        return f"{dataset}: not everything could be looked at, and what cannot be looked at does not pass."
+    failed = [finding for finding in verdict.findings if not finding.passed]
+    worst = max((finding.people_affected or 0 for finding in failed), default=0)
+    who = (
+        f" As it is, up to {worst:,} of {verdict.rows:,} people are not protected as the policy asks." if worst else ""
+    )
+    return f"{dataset}: {len(failed)} of {len(verdict.findings)} requirements are not met.{who}"
+
+
+def chip(status: str) -> Markup:
+    """Return a finding's status as a coloured word."""
+    words = {"passed": "passed", "failed": "failed", "not_evaluated": "not evaluated"}[status]
+    return element("span", words, class_=f"chip {'passed' if status == 'passed' else 'failed'}")

@@ -1,0 +1,110 @@
+"""Charts as SVG inside the page: drawn without a browser and without the network."""
+
+import re
+from html import escape
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from privacy_plugin.report.bins import Bars
+from privacy_plugin.report.markup import Markup
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+_WIDTH, _HEIGHT = 430, 170
+
+# Colours no chart would use by chance; the page replaces them with its own, which follow light and dark.
+_COLOURS = {
+    "#010101": "var(--text)",
+    "#020202": "var(--muted)",
+    "#030303": "var(--line)",
+    "#040404": "var(--chart-meets)",
+    "#050505": "var(--chart-fails)",
+}
+_TEXT, _MUTED, _LINE, _MEETS, _FAILS = _COLOURS
+
+
+def people_chart(bars: Bars, *, axis: str, limit: str, description: str) -> Markup:
+    """Draw people by value with the limit as a line, as an image that a screen reader can name."""
+    chart = alt.layer(_columns(bars, axis), _limit_lines(bars), _limit_words(bars, limit))
+    spec = chart.properties(width=_WIDTH, height=_HEIGHT, background="transparent").configure_view(stroke=None)
+    return _svg(spec.to_dict(), description)
+
+
+def _columns(bars: Bars, axis: str) -> Any:
+    values = []
+    for position, bar in enumerate(bars.bars):
+        ends = {"left": position + 0.06, "right": position + 0.94}
+        values.append({**ends, "low": 0, "high": bar.fails, "state": "fails"})
+        values.append({**ends, "low": bar.fails, "high": bar.fails + bar.meets, "state": "meets"})
+    colour = alt.Color("state:N", legend=None, scale=alt.Scale(domain=["meets", "fails"], range=[_MEETS, _FAILS]))
+    return (
+        alt.Chart(_data(values))
+        .mark_rect()
+        .encode(
+            x=alt.X("left:Q", axis=_axis(axis, **_ticks(bars)), scale=_span(bars)),
+            x2="right:Q",
+            y=alt.Y("low:Q", axis=_axis("people", format="~s", tickCount=4, grid=True, domain=False)),
+            y2="high:Q",
+            color=colour,
+        )
+    )
+
+
+def _ticks(bars: Bars) -> dict[str, Any]:
+    """Label the bars where each is one value, otherwise the edges between them."""
+    labels = list(bars.edges) or [bar.label for bar in bars.bars]
+    places = [float(n) if bars.edges else n + 0.5 for n in range(len(labels))]
+    return {"values": places, "labelExpr": f"{labels!r}[floor(datum.value)]", "labelOverlap": True, "grid": False}
+
+
+def _limit_lines(bars: Bars) -> Any:
+    values = [{"at": position} for position in bars.limits]
+    mark = alt.Chart(_data(values)).mark_rule(color=_TEXT, strokeWidth=1.5, strokeDash=[5, 3])
+    return mark.encode(x=alt.X("at:Q", scale=_span(bars)))
+
+
+def _limit_words(bars: Bars, limit: str) -> Any:
+    """Write the limit at the top of its line, on the side that has room."""
+    at = bars.limits[0]
+    left = at <= len(bars.bars) / 2
+    mark = alt.Chart(_data([{"at": at, "words": limit}])).mark_text(
+        color=_TEXT, align="left" if left else "right", dx=6 if left else -6, y=-8, fontWeight=600, font=_FONT
+    )
+    return mark.encode(x=alt.X("at:Q", scale=_span(bars)), text="words:N")
+
+
+def _data(values: list[dict[str, Any]]) -> Any:
+    return alt.Data(values=values)  # type: ignore[no-untyped-call]
+
+
+def _span(bars: Bars) -> alt.Scale:
+    return alt.Scale(domain=[0, len(bars.bars)], nice=False)
+
+
+def _axis(title: str, **given: Any) -> alt.Axis:
+    return alt.Axis(
+        title=title,
+        labelColor=_MUTED,
+        titleColor=_MUTED,
+        domainColor=_LINE,
+        tickColor=_LINE,
+        gridColor=_LINE,
+        labelFont=_FONT,
+        titleFont=_FONT,
+        titleFontWeight="normal",
+        **given,
+    )
+
+
+def _svg(spec: dict[str, Any], description: str) -> Markup:
+    drawn = str(vl_convert.vegalite_to_svg(spec))
+    for placeholder, colour in _COLOURS.items():
+        drawn = drawn.replace(f'"{placeholder}"', f'"{colour}"')
+    body = re.sub(r"<svg[^>]*>|</svg>", "", drawn)
+    body = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", body)  # the whole image has one name of its own
+    box = re.search(r'viewBox="([^"]*)"', drawn)
+    assert box is not None  # every drawing has one
+    return Markup(
+        f'<svg class="chart" viewBox="{box.group(1)}" role="img" aria-label="{escape(description)}">{body}</svg>'
+    )

@@ -1,0 +1,46 @@
+"""What a report is about, checked to belong together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.gate import Verdict
+from privacy_plugin.plan import Plan
+from privacy_plugin.policy import Policy
+from privacy_plugin.requirement import Finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContent:
+    """A policy and the verdicts given under it, oldest first; the last one decides what the report says."""
+
+    policy: Policy
+    verdicts: tuple[tuple[str, Verdict], ...]
+    plan: Plan | None = None
+    certificate: Certificate | None = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse verdicts or a certificate of another policy: a report never mixes what was judged by what."""
+        if not self.verdicts:
+            raise ParameterError("a report needs at least one verdict")
+        for label, verdict in self.verdicts:
+            if verdict.policy_digest != self.policy.digest:
+                raise ParameterError(f"the verdict {label!r} was given under another policy than the report's")
+        if self.certificate is not None and self.certificate.content.get("policy_digest") != self.policy.digest:
+            raise ParameterError("the certificate was issued under another policy than the report's")
+
+    @property
+    def final(self) -> Verdict:
+        """The last verdict."""
+        return self.verdicts[-1][1]
+
+    @property
+    def heading(self) -> str:
+        """The title of the page."""
+        return self.title or f"Privacy of {self.policy.dataset}"
+
+    def findings(self, number: int) -> Sequence[tuple[str, Finding | None]]:
+        """What every verdict found about one requirement; None where the gate shut before it was measured."""
+        return [(label, v.findings[number] if v.findings else None) for label, v in self.verdicts]

@@ -1,0 +1,107 @@
+"""One card a requirement: what was found, what an attacker could do, what would fix it, and a chart."""
+
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.report.about import about
+from privacy_plugin.report.banner import chip
+from privacy_plugin.report.bins import Bars, bars_of
+from privacy_plugin.report.charts import people_chart
+from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
+from privacy_plugin.report.overview import asked
+from privacy_plugin.requirement import Finding, Requirement, shown
+
+
+def findings(content: ReportContent) -> Markup:
+    """Show every requirement with what each verdict found."""
+    cards = []
+    for number, requirement in enumerate(content.policy.requirements):
+        found = [(label, finding) for label, finding in content.findings(number) if finding is not None]
+        if found:
+            cards.append(_card(requirement, found, several=len(content.verdicts) > 1))
+    if not cards:
+        return Markup("")
+    key = element(
+        "p",
+        element("span", class_="swatch meets"),
+        " people who meet the limit ",
+        element("span", class_="swatch fails"),
+        " people who do not",
+        class_="key",
+    )
+    return section("Findings", key, cards, identifier="findings")
+
+
+def _card(requirement: Requirement, found: list[tuple[str, Finding]], *, several: bool) -> Markup:
+    definition = requirement.definition
+    source = requirement.origin or definition.paper
+    return element(
+        "article",
+        element("h3", definition.title, " ", element("span", asked(requirement), class_="asked")),
+        element("p", f"Source: {source}", class_="note"),
+        element(
+            "div",
+            [_one(label, finding, several=several) for label, finding in found],
+            class_="columns" if several else "columns single",
+        ),
+    )
+
+
+def _one(label: str, finding: Finding, *, several: bool) -> Markup:
+    measurement = finding.measurement
+    extra = about(finding.requirement.metric).section
+    words = element(
+        "div",
+        element("h4", label, " ", chip(finding.status)) if several else element("p", chip(finding.status)),
+        _explained(finding, measurement) if measurement else element("p", finding.reason),
+        extra(finding) if extra else None,
+    )
+    return element("div", words, _chart(finding, measurement) if measurement else None)
+
+
+def _explained(finding: Finding, measurement: Measurement) -> Markup:
+    """Say in words what was found; the attack and the remedy only where the requirement failed."""
+    classes = f"{measurement.rows:,} people in {measurement.classes:,} classes"
+    exact = "" if measurement.exact else f", right to ±{measurement.error:.1g}"
+    pairs: list[tuple[str, Child]] = [
+        ("Found", f"{shown(measurement.value)}{exact}; {finding.limit} is required ({classes})")
+    ]
+    if not finding.passed:
+        affected = finding.people_affected
+        if affected is not None:
+            share = f"{affected / measurement.rows:.1%}"
+            pairs.append(("People affected", f"{affected:,} of {measurement.rows:,} ({share})"))
+        pairs.append(("An attacker", _attacker(finding, measurement)))
+        pairs.append(("To fix it", finding.requirement.definition.remedy))
+    pairs += [("Note", note) for note in measurement.notes]
+    return definitions(pairs)
+
+
+def _attacker(finding: Finding, measurement: Measurement) -> str:
+    names = {
+        role: ", ".join([given] if isinstance(given, str) else given)
+        for role in ("quasi_identifiers", "sensitive", "attributes")
+        for given in [measurement.parameters.get(role) or ()]
+    }
+    (limit,) = finding.limit.given.values()
+    bounds = " and ".join(str(bound) for bound in (limit if isinstance(limit, list) else [limit]))
+    return finding.requirement.definition.attacker.format(limit=bounds, **names)
+
+
+def _chart(finding: Finding, measurement: Measurement) -> Markup | None:
+    if measurement.spread is None or not len(measurement.spread.values):
+        return None
+    bars = bars_of(measurement.spread, finding.limit)
+    axis = about(measurement.metric).axis(measurement.parameters)
+    chart = people_chart(bars, axis=axis, limit=str(finding.limit), description=_described(bars, axis, finding))
+    return element("figure", chart, _numbers(bars, axis))
+
+
+def _described(bars: Bars, axis: str, finding: Finding) -> str:
+    meets, fails = sum(bar.meets for bar in bars.bars), sum(bar.fails for bar in bars.bars)
+    return f"Bar chart: people by {axis}. The limit is {finding.limit}: {meets:,} people meet it, {fails:,} do not."
+
+
+def _numbers(bars: Bars, axis: str) -> Markup:
+    rows = [[bar.label, f"{bar.meets:,}", f"{bar.fails:,}"] for bar in bars.bars if bar.meets or bar.fails]
+    heads = [axis, "people who meet it", "people who do not"]
+    return element("details", element("summary", "The numbers"), table("The numbers behind the chart", heads, rows))

@@ -1,0 +1,90 @@
+"""What was judged: the data, the roles of its columns, the policy, and what was assumed."""
+
+import platform
+
+import privacy_plugin
+from privacy_plugin.gate import WITHHELD, Verdict
+from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
+
+_ROLE_WORDS = {
+    "identifier": "identifies a person; never released",
+    "quasi_identifier": "an attacker is assumed to know it",
+    "sensitive": "what an attacker would like to know",
+    "insensitive": "assumed neither known to an attacker nor worth knowing",
+    "unit": "ties the rows of one person together; never released",
+}
+
+
+def judged(content: ReportContent) -> Markup:
+    """Identify exactly what the verdicts are about."""
+    policy, final = content.policy, content.final
+    fingerprint = final.fingerprint
+    pairs: list[tuple[str, Child]] = [
+        ("Dataset", policy.dataset),
+        *([("Partition", final.partition)] if final.partition else []),
+        ("Rows", ", ".join(f"{counted(verdict)} ({label})" for label, verdict in content.verdicts)),
+        ("Judged at", ", ".join(f"{verdict.judged_at} ({label})" for label, verdict in content.verdicts)),
+        ("Privacy unit", _unit(policy.rules.unit)),
+        ("Policy digest", element("code", policy.digest)),
+        (
+            "Fingerprint of the data",
+            _fingerprint(fingerprint.digest, fingerprint.scheme) if fingerprint else "not taken",
+        ),
+        ("Made with", f"privacy-plugin {privacy_plugin.__version__}, Python {platform.python_version()}"),
+    ]
+    notes = dict.fromkeys(note for _, verdict in content.verdicts for note in verdict.notes)
+    return section(
+        "What was judged",
+        definitions(pairs),
+        table("Columns and their roles", ["column", "role", "which means", "hierarchy"], _columns(content)),
+        element("h3", "Assumptions"),
+        element("ul", [element("li", words) for words in _assumptions(content)]),
+        [element("p", note, class_="callout") for note in notes],
+        identifier="judged",
+    )
+
+
+def _unit(unit: str | None) -> str:
+    return f"a person, found by the column {unit!r}" if unit else "a row; every person is assumed to have exactly one"
+
+
+def _fingerprint(digest: str, scheme: str) -> list[Child]:
+    return [element("code", digest), f" ({scheme})"]
+
+
+def _columns(content: ReportContent) -> list[list[Child]]:
+    hierarchies = content.policy.hierarchies
+    return [
+        [
+            element("code", name),
+            role.replace("_", "-"),
+            _ROLE_WORDS[role],
+            _levels(hierarchies[name].height) if name in hierarchies else "none",
+        ]
+        for name, role in content.policy.roles.items()
+    ]
+
+
+def _levels(height: int) -> str:
+    return "1 level" if height == 1 else f"{height} levels"
+
+
+def counted(verdict: Verdict) -> str:
+    """Write the number of rows, or that the gate shut before they were counted."""
+    return f"{verdict.rows:,}" if verdict.rows else "not counted"
+
+
+def _assumptions(content: ReportContent) -> list[str]:
+    policy = content.policy
+    known, insensitive = policy.quasi_identifiers, policy.rules.columns("insensitive")
+    words = [f"An attacker may know all of: {', '.join(known)}; and whether a person is in the table."]
+    if insensitive:
+        words.append(f"An attacker does not know: {', '.join(insensitive)}. If one does, it is a quasi-identifier.")
+    withheld = [name for name, role in policy.roles.items() if role in WITHHELD]
+    if withheld:
+        words.append(f"Not part of the release: {', '.join(withheld)}.")
+    words.append("A missing value is a category of its own and never matches another value; nor does a suppressed one.")
+    if policy.population:
+        words.append(f"The people are drawn from the population in {policy.population!r}.")
+    return words

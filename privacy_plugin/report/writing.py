@@ -1,0 +1,87 @@
+"""The whole page: one file, no network, light and dark, on screen and on paper."""
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.gate import Verdict
+from privacy_plugin.plan import Plan
+from privacy_plugin.policy import Policy
+from privacy_plugin.report.banner import banner
+from privacy_plugin.report.certified import certified
+from privacy_plugin.report.change import change
+from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.findings import findings
+from privacy_plugin.report.honesty import honesty
+from privacy_plugin.report.judged import judged
+from privacy_plugin.report.markup import Markup, element
+from privacy_plugin.report.overview import overview
+
+SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
+    banner,
+    overview,
+    findings,
+    change,
+    judged,
+    certified,
+    honesty,
+)
+
+# The browser itself refuses whatever this page might try to load.
+_CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render_report(
+    *,
+    policy: Policy,
+    verdicts: Sequence[tuple[str, Verdict]],
+    plan: Plan | None = None,
+    certificate: Certificate | None = None,
+    title: str | None = None,
+) -> str:
+    """Return the report as one self-contained HTML page.
+
+    `verdicts` are labelled and in order, such as ("as it is", ...), ("anonymized", ...); the last one decides the
+    banner. The page holds names of columns, counts and digests, and no value of the table.
+    """
+    content = ReportContent(policy=policy, verdicts=tuple(verdicts), plan=plan, certificate=certificate, title=title)
+    style = files("privacy_plugin.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_CONTENT_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", content.heading),
+        element("style", Markup(style)),
+    )
+    main = element("main", element("h1", content.heading), [build(content) for build in SECTIONS], id="main")
+    skip = element("a", "Skip to the verdict", href="#main", class_="skip")
+    return "<!DOCTYPE html>\n" + element("html", head, element("body", skip, main), lang="en") + "\n"
+
+
+def write_report(
+    path: str | Path,
+    *,
+    policy: Policy,
+    verdicts: Sequence[tuple[str, Verdict]],
+    plan: Plan | None = None,
+    certificate: Certificate | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write the report to a file, whole or not at all, and return its path."""
+    page = render_report(policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title)
+    target = Path(path)
+    staging = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        staging.write_text(page, encoding="utf-8")
+        os.replace(staging, target)
+    except OSError as problem:
+        staging.unlink(missing_ok=True)
+        raise ParameterError(f"cannot write the report {str(path)!r}: {type(problem).__name__}") from None
+    return target
