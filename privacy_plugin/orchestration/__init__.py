@@ -1,0 +1,21 @@
+"""Dagster: assets that anonymize, blocking checks that judge, and releases that ask for the certificate."""
+
+from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
+from privacy_plugin.orchestration.automation import when_gate_passed
+from privacy_plugin.orchestration.candidate_asset import build_candidate_asset
+from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.component import PrivacyGateComponent
+from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
+from privacy_plugin.orchestration.release_asset import build_release_asset
+from privacy_plugin.orchestration.warehouse import WarehouseResource
+
+__all__ = [
+    "CertificateStoreResource",
+    "PrivacyGateComponent",
+    "WarehouseResource",
+    "build_anonymized_asset",
+    "build_candidate_asset",
+    "build_privacy_checks",
+    "build_release_asset",
+    "when_gate_passed",
+]

@@ -1,0 +1,80 @@
+"""Where gates keep what they found, as a Dagster resource: certificates, reports, plans, papers of releases."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+import dagster as dg
+from pydantic import Field
+
+from privacy_plugin.certificate import Certificate, CertificateStore
+
+OUTPUT_VARIABLE = "PRIVACY_PLUGIN_OUTPUT"
+DEFAULT_FOLDER = "demo-output"
+_LONGEST_NAME = 80
+
+
+class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """A folder for what gates find; the key that signs certificates comes from the environment, never from here.
+
+    Every gate has its own certificates, so that two gates of one dataset (as it is, and generalized) do not
+    overwrite each other's word. The key is PRIVACY_PLUGIN_KEY or the user's own key file; runs on several machines
+    need the former and a folder they share.
+    """
+
+    folder: str = Field(default=DEFAULT_FOLDER, description="Folder of certificates, reports and plans")
+    reports_url: str = Field(default="", description="Address under which the reports folder is served, if it is")
+
+    @classmethod
+    def from_environment(cls, *, default: str = DEFAULT_FOLDER) -> "CertificateStoreResource":
+        """Take the folder from PRIVACY_PLUGIN_OUTPUT, or the default."""
+        return cls(folder=os.environ.get(OUTPUT_VARIABLE) or default)
+
+    def store(self, gate: dg.AssetKey) -> CertificateStore:
+        """Return the certificates of the gate of one asset."""
+        return CertificateStore(self._root / "certificates" / file_name(gate))
+
+    def report_path(self, gate: dg.AssetKey, partition: str | None = None) -> Path:
+        """Return where the report of a gate lies."""
+        return self._made("reports") / f"{file_name(gate, partition)}.html"
+
+    def report_link(self, path: Path) -> str:
+        """Return an address for a report: where the folder is served, else the file itself."""
+        return f"{self.reports_url.rstrip('/')}/{path.name}" if self.reports_url else path.as_uri()
+
+    def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:
+        """Return where the plan lies that made an anonymized asset."""
+        return self._made("plans") / f"{file_name(asset, partition)}.json"
+
+    def hand_over(self, certificate: Certificate, release: dg.AssetKey, partition: str | None = None) -> Path:
+        """Write the certificate that a release goes with."""
+        path = self._made("releases") / f"{file_name(release, partition)}.certificate.json"
+        staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        staging.write_text(certificate.to_json(), encoding="utf-8")
+        os.replace(staging, path)
+        return path
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.folder).absolute()
+
+    def _made(self, name: str) -> Path:
+        folder = self._root / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def file_name(key: dg.AssetKey, partition: str | None = None) -> str:
+    """Name a file after an asset and a partition: readable, safe, and different for different ones.
+
+    >>> file_name(dg.AssetKey("visits"))
+    'visits'
+    """
+    parts = [*key.path, *([] if partition is None else [partition])]
+    plain = "-".join(parts)
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in plain)[:_LONGEST_NAME]
+    if len(parts) == 1 and safe == plain:
+        return safe
+    separated = "\0".join([str(len(key.path)), *parts])
+    return f"{safe}-{hashlib.sha256(separated.encode()).hexdigest()[:8]}"

@@ -1,0 +1,129 @@
+"""A verdict as Dagster shows it: a check result a requirement, with words, a table and numbers that can be plotted."""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.gate import Verdict
+from privacy_plugin.metrics.measurement import plain
+from privacy_plugin.orchestration.check_names import STRUCTURE, check_names
+from privacy_plugin.policy import Policy
+from privacy_plugin.requirement import Finding, shown
+
+_SCHEMA = dg.TableSchema(
+    columns=[
+        dg.TableColumn("requirement", "string"),
+        dg.TableColumn("value", "string"),
+        dg.TableColumn("status", "string"),
+        dg.TableColumn("people affected", "int"),
+        dg.TableColumn("reason", "string"),
+    ]
+)
+
+
+def check_results(
+    asset: dg.AssetKey, policy: Policy, verdict: Verdict, *, common: Mapping[str, Any]
+) -> list[dg.AssetCheckResult]:
+    """Turn a verdict into results: the structure first, then every requirement, none of them left out."""
+    shared = {"verdict": verdict_table(verdict), **common}
+    results = [_structure_result(asset, verdict, shared)]
+    names = check_names(policy.requirements)
+    findings = dict(zip(names, verdict.findings, strict=False))
+    for name in names:
+        results.append(_result(asset, name, findings.get(name), verdict, shared))
+    return results
+
+
+def evidence(
+    verdict: Verdict, certificate: Certificate, *, certificate_path: Path, report_path: Path | None, report_link: str
+) -> dict[str, Any]:
+    """Return the metadata that all results of a gate share."""
+    found: dict[str, Any] = {
+        "certificate" if certificate.passed else "refusal": dg.MetadataValue.path(str(certificate_path)),
+        "policy digest": verdict.policy_digest,
+    }
+    if report_path is not None:
+        found["report"] = dg.MetadataValue.url(report_link)
+        found["report file"] = dg.MetadataValue.path(str(report_path))
+    if verdict.notes:
+        found["notes"] = dg.MetadataValue.md("\n".join(f"- {note}" for note in verdict.notes))
+    return found
+
+
+def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
+    """Return the whole verdict as a table; what kept the gate from looking comes first."""
+    records = [
+        dg.TableRecord(
+            {
+                "requirement": "columns and rows",
+                "value": "",
+                "status": "not evaluated",
+                "people affected": None,
+                "reason": problem,
+            }
+        )
+        for problem in verdict.problems
+    ]
+    records += [
+        dg.TableRecord(
+            {
+                "requirement": str(finding.requirement),
+                "value": "" if finding.value is None else shown(finding.value),
+                "status": finding.status.replace("_", " "),
+                "people affected": finding.people_affected,
+                "reason": finding.reason,
+            }
+        )
+        for finding in verdict.findings
+    ]
+    return dg.MetadataValue.table(records=records, schema=_SCHEMA)
+
+
+def _structure_result(asset: dg.AssetKey, verdict: Verdict, shared: Mapping[str, Any]) -> dg.AssetCheckResult:
+    passed = not verdict.problems and bool(verdict.findings)
+    described = "Every column has a role, no identifier is left, and there are rows to judge."
+    problems = "; ".join(verdict.problems) or "nothing was judged"
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=STRUCTURE,
+        passed=passed,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=described if passed else f"The gate is closed: {problems}",
+        metadata={"rows": verdict.rows, "problems": len(verdict.problems), **shared},
+    )
+
+
+def _result(
+    asset: dg.AssetKey, name: str, finding: Finding | None, verdict: Verdict, shared: Mapping[str, Any]
+) -> dg.AssetCheckResult:
+    reason = finding.reason if finding else f"not evaluated: {'; '.join(verdict.problems) or 'nothing was judged'}"
+    return dg.AssetCheckResult(
+        asset_key=asset,
+        check_name=name,
+        passed=finding is not None and finding.passed,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=reason,
+        metadata={**(_numbers(finding) if finding else {}), **shared},
+    )
+
+
+def _numbers(finding: Finding) -> dict[str, Any]:
+    """Return the numbers of a finding under names that stay, so that Dagster plots them over time."""
+    bounds = finding.limit.bounds
+    limits = {"limit": bounds[0]} if len(bounds) == 1 else {"lower limit": bounds[0], "upper limit": bounds[-1]}
+    measured = finding.measurement
+    looked_at = {"people": measured.rows, "classes": measured.classes} if measured else {}
+    affected = 0 if finding.passed else finding.people_affected
+    numbers = {"value": finding.value, **limits, "people affected": affected, **looked_at}
+    return {name: _number(value) for name, value in numbers.items() if value is not None}
+
+
+def _number(value: int | float | Fraction) -> int | float | str:
+    """Return a number that Dagster can plot; what JSON has no number for is written."""
+    number: int | float = plain(value)
+    return number if math.isfinite(number) else str(number)

@@ -1,0 +1,134 @@
+"""The whole path as a `dg` component: a table, its anonymized form, its gate and its release, from a `defs.yaml`."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, TypedDict
+
+import dagster as dg
+from pydantic import Field
+
+from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
+from privacy_plugin.orchestration.automation import when_gate_passed
+from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
+from privacy_plugin.orchestration.release_asset import build_release_asset
+from privacy_plugin.orchestration.upstream import table_key
+from privacy_plugin.orchestration.warehouse import WarehouseResource
+from privacy_plugin.policy import Policy
+
+
+class _ResourceNames(TypedDict):
+    warehouse: str
+    certificates: str
+
+
+class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
+    """Releases a table of a warehouse under a privacy policy, and only then.
+
+    ```yaml
+    type: privacy_plugin.orchestration.PrivacyGateComponent
+    attributes:
+      policy: policy.yaml
+      source_table: hospital_visits
+      anonymized_table: visits_anonymized
+      release_table: visits_release
+      warehouse_url: "{{ env.PRIVACY_PLUGIN_WAREHOUSE }}"
+    ```
+    """
+
+    policy: str = Field(description="The policy file, relative to this defs.yaml")
+    source_table: str = Field(description="The table to release, as table or schema.table")
+    release_table: str = Field(description="The table that is written when the gate has passed")
+    anonymized_table: str | None = Field(
+        default=None, description="The table generalized by the policy's hierarchies; left out, the source is judged"
+    )
+    population_table: str | None = Field(default=None, description="The table that requirements compare with")
+    warehouse_url: str | None = Field(
+        default=None, description="SQLAlchemy URL; left out, the project's resource `warehouse` is used"
+    )
+    output_folder: str | None = Field(
+        default=None,
+        description="Folder of certificates and reports, relative to the project; left out, the project's resource "
+        "`certificates` is used",
+    )
+    via: Literal["native", "great_expectations"] = Field(
+        default="native", description="With great_expectations the policy also runs as a checkpoint"
+    )
+    automatic: bool = Field(default=False, description="Anonymize, judge and release whenever the source is new")
+    group_name: str | None = Field(default=None, description="The group of the assets")
+
+    @classmethod
+    def get_spec(cls) -> dg.ComponentTypeSpec:
+        """Say what the component is, for `dg list components` and Dagster's pages."""
+        return dg.ComponentTypeSpec(
+            description="Anonymizes a table, judges it by a privacy policy, and releases it only under a certificate.",
+            tags=["privacy", "governance"],
+            produces=["asset", "asset_check", "resource"],
+        )
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """Build the assets, the gate and, where they are given here, the resources."""
+        policy = Policy.load(context.path / self.policy)
+        own = re.sub(r"\W", "_", self.release_table, flags=re.ASCII)
+        names: _ResourceNames = {
+            "warehouse": f"{own}_warehouse" if self.warehouse_url else "warehouse",
+            "certificates": f"{own}_certificates" if self.output_folder else "certificates",
+        }
+        resources: dict[str, Any] = {}
+        if self.warehouse_url:
+            resources[names["warehouse"]] = _hidden(WarehouseResource(url=self.warehouse_url))
+        if self.output_folder:
+            folder = str(context.project_root / self.output_folder)
+            resources[names["certificates"]] = CertificateStoreResource(folder=folder)
+        assets = self._anonymized(policy, names)
+        judged = self.anonymized_table or self.source_table
+        gate = build_privacy_checks(
+            asset=table_key(judged),
+            policy=policy,
+            table=judged,
+            population_table=self.population_table,
+            via=self.via,
+            automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
+            **names,
+        )
+        release = build_release_asset(
+            name=table_key(self.release_table),
+            asset=table_key(judged),
+            policy=policy,
+            table=judged,
+            target=self.release_table,
+            group_name=self.group_name,
+            automation_condition=when_gate_passed() if self.automatic else None,
+            **names,
+        )
+        return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
+
+    def _anonymized(self, policy: Policy, names: _ResourceNames) -> list[dg.AssetsDefinition]:
+        if self.anonymized_table is None:
+            return []
+        return [
+            build_anonymized_asset(
+                name=table_key(self.anonymized_table),
+                asset=table_key(self.source_table),
+                policy=policy,
+                table=self.source_table,
+                target=self.anonymized_table,
+                population_table=self.population_table,
+                group_name=self.group_name,
+                automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
+                **names,
+            )
+        ]
+
+
+def _hidden(warehouse: WarehouseResource) -> dg.ResourceDefinition:
+    """Wrap the warehouse so that its URL, which may hold a password, is no configuration that Dagster shows."""
+
+    @dg.resource(description="The warehouse of a privacy gate")
+    def resource(_: dg.InitResourceContext) -> Iterator[WarehouseResource]:
+        try:
+            yield warehouse
+        finally:
+            warehouse.dispose()
+
+    return resource

@@ -1,0 +1,32 @@
+"""What may be told at the door: our own words, and of anybody else's error only its kind."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from privacy_plugin.errors import PrivacyPluginError, SourceError
+
+
+@contextmanager
+def told_without_values(doing: str) -> Iterator[None]:
+    """Let our own errors through, cut off from what caused them, and replace all others.
+
+    Drivers and IO managers quote data in their messages, and Dagster writes messages, causes and contexts into its
+    event log.
+    """
+    try:
+        yield
+    except PrivacyPluginError as problem:
+        problem.__cause__ = None
+        raise problem from None
+    except Exception as problem:  # noqa: BLE001  whatever it is, its text may quote the data
+        raise SourceError(f"{doing} failed: {kind_of(problem)}") from None
+
+
+def words_of(problem: Exception) -> str:
+    """Say what went wrong without a value of the data."""
+    return str(problem) if isinstance(problem, PrivacyPluginError) else f"failed with {kind_of(problem)}"
+
+
+def kind_of(problem: Exception) -> str:
+    """Return the kind of an error."""
+    return type(problem).__name__

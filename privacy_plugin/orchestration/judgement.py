@@ -1,0 +1,104 @@
+"""One judgement of a gate: judge a snapshot, write down the verdict and sign it, whatever happened on the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.gate import Verdict
+from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.door import kind_of, told_without_values, words_of
+from privacy_plugin.plan import Plan, load_plan
+from privacy_plugin.policy import Policy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What the gate found, and where it is written."""
+
+    verdict: Verdict
+    certificate: Certificate
+    certificate_path: Path
+    report_path: Path | None
+    report_problem: str | None = None
+
+
+def judge_and_record(
+    *,
+    gate: dg.AssetKey,
+    policy: Policy,
+    read: Callable[[], tuple[Any, Any]],
+    partition: str | None,
+    certificates: CertificateStoreResource,
+    objection: str | None = None,
+) -> Judgement:
+    """Judge what `read` returns (data and population) and make the verdict the gate's last word.
+
+    Data that cannot be read is a refusal with its reason. An `objection` from elsewhere turns the record into a
+    refusal; the verdict itself stays what was found. An error in writing the record is raised: the step fails, and
+    without a certificate there is no release.
+    """
+    verdict = _judged(policy, read, partition)
+    with told_without_values("recording the verdict"):
+        store = certificates.store(gate)
+        recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
+        certificate = store.record(recorded)
+    path, problem = _reported(gate, policy, recorded, certificate, certificates)
+    return Judgement(
+        verdict=verdict,
+        certificate=certificate,
+        certificate_path=store.path(policy.dataset, partition),
+        report_path=path,
+        report_problem=problem,
+    )
+
+
+def _judged(policy: Policy, read: Callable[[], tuple[Any, Any]], partition: str | None) -> Verdict:
+    try:
+        data, population = read()
+        return policy.judge(data, population=population, partition=partition, fingerprint=True)
+    except Exception as problem:  # noqa: BLE001  a gate that errs is shut, and says so in the record
+        return Verdict(
+            dataset=policy.dataset,
+            policy_digest=policy.digest,
+            partition=partition,
+            problems=(f"the table could not be judged: {words_of(problem)}",),
+        )
+
+
+def _reported(
+    gate: dg.AssetKey,
+    policy: Policy,
+    verdict: Verdict,
+    certificate: Certificate,
+    certificates: CertificateStoreResource,
+) -> tuple[Path | None, str | None]:
+    """Write the report; it is evidence and no safeguard, so that a failure to draw it changes no verdict."""
+    try:
+        from privacy_plugin.report import write_report  # drawing needs libraries that loading definitions does not
+
+        name = gate.to_user_string()
+        path = certificates.report_path(gate, verdict.partition)
+        write_report(
+            path,
+            policy=policy,
+            verdicts=[(name if verdict.partition is None else f"{name}, {verdict.partition}", verdict)],
+            plan=_plan(certificates.plan_path(gate, verdict.partition)),
+            certificate=certificate,
+            title=f"Privacy gate of {name}",
+        )
+    except Exception as problem:  # noqa: BLE001  its text may quote anything
+        return None, f"the report could not be written: {kind_of(problem)}"
+    return path, None
+
+
+def _plan(path: Path) -> Plan | None:
+    """Return the plan that made the judged asset, where there is one."""
+    try:
+        return load_plan(path) if path.exists() else None
+    except PrivacyPluginError:
+        return None

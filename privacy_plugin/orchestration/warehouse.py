@@ -1,0 +1,91 @@
+"""The warehouse as a Dagster resource: one SQLAlchemy engine, and the tables and partitions in it."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import sqlalchemy as sa
+from pydantic import Field, PrivateAttr
+from sqlalchemy.engine import Engine
+from sqlalchemy.sql.elements import quoted_name
+
+from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.sources import SqlTable, sql_table
+from privacy_plugin.sources.sql_origin import quote_name, split_name
+
+WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
+DEFAULT_URL = "duckdb:///demo-output/warehouse.duckdb"
+_EMBEDDED = ("duckdb", "sqlite")
+
+
+class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """A database behind a SQLAlchemy URL.
+
+    The engine is made when a step first needs it and disposed when the step (in process: the run) ends, because an
+    embedded database can be open in one process only. Give a URL with a password as `dg.EnvVar(...)`: what is
+    written here is shown in Dagster's pages.
+    """
+
+    url: str = Field(default=DEFAULT_URL, description="SQLAlchemy URL of a DuckDB, SQLite or PostgreSQL database")
+
+    _engine: Engine | None = PrivateAttr(default=None)
+
+    @classmethod
+    def from_environment(cls, *, default: str = DEFAULT_URL) -> "WarehouseResource":
+        """Take the URL from PRIVACY_PLUGIN_WAREHOUSE, without showing it to anyone, or the default."""
+        return cls(url=dg.EnvVar(WAREHOUSE_VARIABLE) if os.environ.get(WAREHOUSE_VARIABLE) else default)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; statements that fail are told without their parameters, which may be values of the data."""
+        if self._engine is None:
+            self._engine = _engine(self.url)
+        return self._engine
+
+    def table(self, name: str, *, partition: str | None = None, partition_column: str | None = None) -> SqlTable:
+        """Name a table as a source, or the rows of one partition where a column says which those are."""
+        whole = sql_table(self.engine, table_name(name, partition=partition))
+        if partition_column is None or partition is None:
+            return whole
+        require_columns([partition_column], whole.columns, role="partition_column")
+        parts = split_name(table_name(name, partition=partition))
+        table = sa.table(quoted_name(quote_name(parts, self.engine.dialect), False)).alias("partitioned")
+        column: sa.ColumnElement[Any] = sa.column(quoted_name(partition_column, True), _selectable=table)
+        everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
+        return sql_table(self.engine, everything.where(sa.cast(column, sa.String) == partition))
+
+    def dispose(self) -> None:
+        """Close every connection."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+    def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
+        """Close every connection when Dagster is done with the resource."""
+        self.dispose()
+
+
+def table_name(name: str, *, partition: str | None) -> str:
+    """Put a partition's key in the place of `{partition}`, quoted, whatever characters it has.
+
+    >>> table_name("clinic.visits_{partition}", partition="2024.01")
+    '"clinic"."visits_2024.01"'
+    """
+    if partition is None or "{partition}" not in name:
+        return name
+    parts = [part.replace("{partition}", partition) for part in split_name(name)]
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _engine(given: str) -> Engine:
+    try:
+        url = sa.make_url(given)
+        if url.get_backend_name() in _EMBEDDED and url.database and url.database != ":memory:":
+            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+        return sa.create_engine(url, hide_parameters=True)
+    except (sa.exc.ArgumentError, ImportError, OSError, ValueError) as problem:  # the text may hold a password
+        raise SourceError(
+            f"the warehouse URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as "
+            "'duckdb:///warehouse.duckdb' or 'postgresql+psycopg://host/database', with its driver installed"
+        ) from None

@@ -1,0 +1,157 @@
+"""A table that meets its policy is released, with everything that was found about it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+import pytest
+
+from privacy_plugin.orchestration import (
+    build_anonymized_asset,
+    build_candidate_asset,
+    build_privacy_checks,
+    build_release_asset,
+)
+from privacy_plugin.plan import load_plan
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import (
+    Pipeline,
+    anonymizing,
+    errors,
+    judging,
+    outcome,
+    policy_dict,
+    raw_rows,
+    released,
+    safe_rows,
+)
+
+CHECKS = {"privacy_structure", "k_anonymity", "l_diversity_distinct_disease"}
+
+
+def metadata(result: dg.ExecuteInProcessResult, node: str) -> dict[str, Any]:
+    (materialization,) = result.asset_materializations_for_node(node)
+    return {
+        name: value.records if isinstance(value, dg.TableMetadataValue) else value.value
+        for name, value in materialization.metadata.items()
+    }
+
+
+def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline: Pipeline) -> None:
+    result = anonymizing(any_pipeline).run()
+    assert result.success, errors(result)
+    assert outcome(result) == dict.fromkeys(CHECKS, True)
+    rows = any_pipeline.read("release")
+    assert rows
+    assert len(rows) == metadata(result, "release")["dagster/row_count"]
+    classes = [row[:2] for row in rows]
+    assert min(classes.count(one) for one in classes) >= 3
+
+
+def test_identifiers_and_undeclared_columns_are_not_in_what_is_generalized(pipeline: Pipeline) -> None:
+    anonymizing(pipeline)
+    pipeline.write("raw", raw_rows().assign(note="free text"))
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert metadata(result, "anonymized")["left out"] == "name, note"
+    assert {len(row) for row in pipeline.read("release") or ()} == {3}
+
+
+def test_the_plan_is_kept_with_its_cost(pipeline: Pipeline) -> None:
+    result = anonymizing(pipeline).run()
+    found = metadata(result, "anonymized")
+    plan = load_plan(found["plan"])
+    assert found["loss"] == plan.loss
+    assert found["suppressed rows"] == plan.suppressed
+    levels = {record.data["column"]: record.data["level"] for record in found["levels"]}
+    assert levels == dict(plan.levels)
+    assert any(levels.values())
+
+
+def test_checks_carry_a_verdict_table_numbers_and_the_report(pipeline: Pipeline) -> None:
+    result = anonymizing(pipeline).run()
+    evaluation = next(e for e in result.get_asset_check_evaluations() if e.check_name == "k_anonymity")
+    assert evaluation.severity == dg.AssetCheckSeverity.ERROR
+    assert isinstance(evaluation.metadata["value"], dg.IntMetadataValue)
+    assert evaluation.metadata["limit"].value == 3
+    assert evaluation.metadata["value"].value >= 3
+    assert evaluation.metadata["people affected"].value == 0
+    records = evaluation.metadata["verdict"].records
+    assert [record.data["status"] for record in records] == ["passed", "passed"]
+    assert Path(str(evaluation.metadata["report file"].value)).read_text().startswith("<!")
+    assert str(evaluation.metadata["report"].value).startswith("file:///")
+
+
+def test_the_release_comes_with_the_certificate_of_its_gate(pipeline: Pipeline) -> None:
+    result = anonymizing(pipeline).run()
+    paper = Path(metadata(result, "release")["certificate"])
+    (recorded,) = pipeline.certificate_files()
+    assert paper.read_text() == recorded.read_text()
+    assert json.loads(paper.read_text())["content"]["passed"] is True
+
+
+def test_the_certificate_holds_in_a_later_run(any_pipeline: Pipeline) -> None:
+    judging(any_pipeline)
+    assert any_pipeline.run("judged").success
+    assert any_pipeline.read("release") is None
+    later = any_pipeline.run("release")
+    assert later.success, errors(later)
+    assert any_pipeline.read("release") == any_pipeline.read("judged")
+
+
+def test_frames_of_an_io_manager_take_the_same_path(pipeline: Pipeline) -> None:
+    @dg.asset
+    def raw() -> pd.DataFrame:
+        return raw_rows()
+
+    anonymized = build_anonymized_asset(name="anonymized", asset=raw, policy=pipeline.policy)
+    gate = build_privacy_checks(asset=anonymized, policy=pipeline.policy)
+    release = build_release_asset(name="release", asset=anonymized, policy=pipeline.policy)
+    pipeline.definitions = [raw, anonymized, gate, release]
+    first = pipeline.run("raw", "anonymized")
+    assert first.success, errors(first)
+    later = pipeline.run("release")
+    assert later.success, errors(later)
+    frame = later.output_for_node("release")
+    assert list(frame.columns) == ["age", "zip", "disease"]
+    assert frame.groupby(["age", "zip"]).size().min() >= 3
+
+
+def test_the_table_as_it_is_lets_nothing_through_and_overwrites_no_other_gates_word(any_pipeline: Pipeline) -> None:
+    anonymizing(any_pipeline)
+    common: dict[str, Any] = {"policy": any_pipeline.policy}
+    any_pipeline.definitions += [
+        build_candidate_asset(name="as_is", asset="raw", table="raw", **common),
+        build_privacy_checks(asset="as_is", table="as_is", **common),
+        build_release_asset(name="as_is_release", asset="as_is", table="as_is", **common),
+    ]
+    assert any_pipeline.run("anonymized").success
+    red = any_pipeline.run("as_is", "as_is_release")
+    assert not red.success
+    assert outcome(red) == {"privacy_structure": True, "k_anonymity": False, "l_diversity_distinct_disease": False}
+    assert any_pipeline.read("as_is_release") is None
+    assert len(any_pipeline.read("as_is") or ()) == 40
+    green = any_pipeline.run("release")
+    assert green.success, errors(green)
+
+
+def test_a_released_table_is_replaced_by_the_next_certified_one(pipeline: Pipeline) -> None:
+    judging(pipeline)
+    assert pipeline.run().success
+    pipeline.write("judged", safe_rows(80))
+    assert pipeline.run().success
+    assert len(pipeline.read("release") or ()) == 80
+
+
+@pytest.mark.parametrize("column", ["unit", "insensitive"])
+def test_roles_decide_what_is_released(pipeline: Pipeline, column: str) -> None:
+    given = policy_dict(requirements=[{"k_anonymity": {"at_least": 3}}])
+    given["columns"]["extra"] = column
+    pipeline.policy = Policy.from_dict(given)
+    judging(pipeline, safe_rows().assign(extra=range(40)))
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert released(result)
+    assert {len(row) for row in pipeline.read("release") or ()} == {3 if column == "unit" else 4}
