@@ -33,7 +33,8 @@ def test_the_prosecutor_of_the_paper():
     table = classes_of(5, 10, 2)
     assert reidentification_risk(table, quasi_identifiers=["age"]).value == Fraction(1, 2)
     average = reidentification_risk(table, quasi_identifiers=["age"], variant="average")
-    assert average.value == Fraction(3, 17) and average.exact
+    assert average.value == Fraction(3, 17)
+    assert average.exact
     share = reidentification_risk(table, quasi_identifiers=["age"], variant="share_at_risk", threshold=0.2)
     assert share.value == Fraction(2, 17)  # a risk of exactly 0.2 is not above 0.2
 
@@ -71,7 +72,8 @@ def test_people_of_huge_classes_are_counted_where_they_fail():
     finding = pp.require("reidentification_risk", at_most=1e-7).judge(
         classes_of(10**7 - 1, 10**7), quasi_identifiers=["age"]
     )
-    assert not finding.passed and finding.people_affected == 10**7 - 1
+    assert not finding.passed
+    assert finding.people_affected == 10**7 - 1
 
 
 def test_a_unique_missing_value_is_certainty():

@@ -16,7 +16,7 @@ Distance = Callable[[Any, Any], Fraction]
 
 
 def equivalence_classes(rows: Sequence[Row], positions: Sequence[int]) -> list[list[Row]]:
-    """Put people together who are equal on all positions; missing values are equal to each other and to nothing else."""
+    """Put people together who are equal on all positions; missing values are equal to each other only."""
     classes: dict[tuple[Hashable, ...], list[Row]] = defaultdict(list)
     for row in rows:
         classes[tuple(row[p] for p in positions)].append(row)
