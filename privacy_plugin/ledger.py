@@ -145,9 +145,7 @@ class BudgetLedger:
             return tuple(_spend_of(row) for row in connection.execute(query))
 
     @contextmanager
-    def spend(
-        self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str
-    ) -> Iterator[str]:
+    def spend(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str) -> Iterator[str]:
         """Reserve, let the mechanism run, commit. Whatever happens inside, the reservation stays spent."""
         number = self.reserve(dataset=dataset, unit=unit, epsilon=epsilon, delta=delta, mechanism=mechanism)
         yield number
@@ -181,7 +179,9 @@ class BudgetLedger:
         """Record that the mechanism of a reservation has ended."""
         with self._engine.begin() as connection:
             where = (_SPENDS.c.id == number) & (_SPENDS.c.status == "reserved")
-            changed = connection.execute(sa.update(_SPENDS).where(where).values(status="committed", committed_at=_now()))
+            changed = connection.execute(
+                sa.update(_SPENDS).where(where).values(status="committed", committed_at=_now())
+            )
             if changed.rowcount != 1:
                 raise BudgetError("this spend is not reserved; it cannot be committed")
 

@@ -1,0 +1,279 @@
+"""epsilon-safe lattice anonymization: k-anonymity by a randomly chosen generalization of a random sample.
+
+What it promises, and to whom: the published table is (beta, epsilon, delta)-differentially private under sampling
+when tables are neighbours that differ in one row (added or removed), the privacy unit is one row, the number of
+rows in all is public, the hierarchies were fixed without looking at the data, and *every* published column is one
+of the generalized ones. That is why no other column is published.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
+from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.kernels.lattice import suppressed_counts
+
+Utilities = npt.NDArray[np.float64]
+Interpolation = None | Literal["levels"] | tuple[str, int]
+
+_MOST_NODES = 5_000_000
+_DRAWN_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonSafeTable:
+    """What epsilon-safe lattice anonymization published, and what it guarantees.
+
+    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling.
+    """
+
+    levels: Mapping[str, int]
+    frequencies: FrequencyTable = field(repr=False)
+    suppressed: int
+    sampled: int
+    rows: int
+    k: int
+    beta: float
+    epsilon: float
+    delta: float
+    private: bool
+    choice_epsilon: float
+    penalty: float
+    generalization: float
+    unit: str = "row"
+    neighbours: str = "tables that differ in one row, added or removed"
+    assumptions: tuple[str, ...] = (
+        "the number of rows of the whole table is public",
+        "the hierarchies were fixed without looking at the data",
+        "nothing but the generalized columns is published",
+    )
+
+    @cached_property
+    def table(self) -> Any:
+        """The published rows as a pandas frame, in an order that says nothing about where they came from."""
+        import pandas as pd
+
+        rows = np.repeat(np.arange(self.frequencies.distinct), self.frequencies.counts)
+        columns = {
+            name: np.array(self.frequencies.dictionary(name), dtype=object)[self.frequencies.column_codes(name)[rows]]
+            for name in self.frequencies.columns
+        }
+        return pd.DataFrame(columns, columns=list(self.frequencies.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain data. It leaves out the exact numbers of sampled and suppressed rows.
+
+        Those two are computed from the secret sample and are not covered by the guarantee.
+        """
+        return {
+            "levels": dict(self.levels),
+            "k": self.k,
+            "beta": self.beta,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "private": self.private,
+            "choice_epsilon": self.choice_epsilon,
+            "penalty": self.penalty,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "assumptions": list(self.assumptions),
+        }
+
+
+def epsilon_safe(
+    table: FrequencyTable,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    k: int,
+    beta: float,
+    epsilon: float,
+    penalty: float,
+    interpolation: Interpolation = None,
+    generator: np.random.Generator | None = None,
+) -> EpsilonSafeTable:
+    """Sample, choose a node of the lattice by the exponential mechanism, generalize, suppress small classes.
+
+    Every row is kept with probability beta. A node's utility is -(gen + penalty * sup), gen the mean of level /
+    height, sup the suppressed rows over N = round(beta * rows); a node is drawn with probability proportional to
+    exp(epsilon * utility / (2 * penalty * k / N)). Li 2019, section 3, with these errata: generalization counts as
+    cost, N is public, suppressed rows are counted over the same N so that the sensitivity penalty * k / N holds.
+    `epsilon` is what the choice spends (eps' in the paper). Noise by opendp, sampling from the operating system's
+    secure source; with a `generator`, which is for tests, the result is not private and says so.
+    """
+    _require_parameters(k, epsilon, penalty)
+    delta = sampling_delta(k=k, beta=beta)
+    table.require_rows()
+    table.require_one_row_a_person("epsilon-safe lattice anonymization")
+    table = table.project(list(hierarchies))
+    levels = {name: h.levels(table.dictionary(name), column=name) for name, h in hierarchies.items()}
+    expected = round(float(beta) * table.rows)
+    if expected < k:
+        raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
+    kept = _sample(table.counts, beta, generator)
+    utilities = node_utilities(table, levels, kept, k=k, penalty=penalty, expected=expected)
+    utilities = interpolated(utilities, tuple(hierarchies), interpolation)
+    sensitivity = penalty * k / expected
+    chosen = _draw(utilities.ravel(), 2 * sensitivity / epsilon, sensitivity, epsilon, generator)
+    node = dict(zip(hierarchies, (int(i) for i in np.unravel_index(chosen, utilities.shape)), strict=True))
+    published, suppressed = _publish(table, levels, kept, node, k)
+    return EpsilonSafeTable(
+        levels=node,
+        frequencies=published,
+        suppressed=suppressed,
+        sampled=int(kept.sum()),
+        rows=table.rows,
+        k=k,
+        beta=float(beta),
+        epsilon=float(epsilon) + least_epsilon(beta),
+        delta=delta,
+        private=generator is None,
+        choice_epsilon=float(epsilon),
+        penalty=float(penalty),
+        generalization=_generalization(node, levels),
+    )
+
+
+def node_utilities(
+    table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int, penalty: float, expected: int
+) -> Utilities:
+    """Return -(gen + penalty * suppressed / expected) for every node of the lattice."""
+    shape = tuple(level.height + 1 for level in levels.values())
+    nodes = int(np.prod(shape, dtype=np.float64))
+    if nodes > _MOST_NODES:
+        raise TooLargeError(f"the lattice has {nodes:,} nodes, more than {_MOST_NODES:,}; give fewer columns or levels")
+    present = kept > 0
+    suppressed = suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
+    return -(_generalization_of_all(shape) + penalty * suppressed / expected)
+
+
+def interpolated(utilities: Utilities, columns: tuple[str, ...], interpolation: Interpolation) -> Utilities:
+    """Replace some nodes' utilities by the mean of their parents' and children's (Li 2019, section 3.3).
+
+    "levels": the nodes on every other level of the lattice; (column, level): the nodes with that level. Kept for
+    comparison with the paper: computing every node is faster than the paper's shortcut.
+    """
+    if interpolation is None:
+        return utilities
+    grid = np.indices(utilities.shape)
+    if interpolation == "levels":
+        replaced = grid.sum(axis=0) % 2 == 1
+    else:
+        column, level = _dictionary_choice(interpolation, columns, utilities.shape)
+        replaced = grid[column] == level
+    total = np.zeros_like(utilities)
+    count = np.zeros(utilities.shape, dtype=np.int64)
+    usable = np.where(replaced, 0.0, utilities)
+    for axis in range(utilities.ndim):
+        for step in (1, -1):
+            neighbour, valid = _shifted(usable, ~replaced, axis, step)
+            total += neighbour
+            count += valid
+    means = np.divide(total, count, out=utilities.copy(), where=count > 0)
+    return np.where(replaced, means, utilities)
+
+
+def _dictionary_choice(given: Any, columns: tuple[str, ...], shape: tuple[int, ...]) -> tuple[int, int]:
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ParameterError("interpolation must be None, 'levels' or a pair (column, level)")
+    name, level = given
+    if name not in columns:
+        raise ParameterError(unknown_name("column of interpolation", str(name), columns))
+    position = columns.index(name)
+    if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < shape[position]:
+        raise ParameterError(f"the level of {name!r} must be a whole number from 0 to {shape[position] - 1}")
+    return position, level
+
+
+def _shifted(
+    values: Utilities, valid: npt.NDArray[np.bool_], axis: int, step: int
+) -> tuple[Utilities, npt.NDArray[np.bool_]]:
+    """Values of the neighbour one level up or down along an axis, zero and not valid where there is none."""
+    moved, there = np.zeros_like(values), np.zeros(values.shape, dtype=bool)
+    source, target = [slice(None)] * values.ndim, [slice(None)] * values.ndim
+    source[axis], target[axis] = (slice(1, None), slice(None, -1)) if step == 1 else (slice(None, -1), slice(1, None))
+    moved[tuple(target)], there[tuple(target)] = values[tuple(source)], valid[tuple(source)]
+    return moved, there
+
+
+def _generalization_of_all(shape: tuple[int, ...]) -> Utilities:
+    total = np.zeros(shape)
+    for axis, levels in enumerate(shape):
+        share = np.arange(levels) / max(levels - 1, 1)
+        total += share.reshape([-1 if position == axis else 1 for position in range(len(shape))])
+    return total / len(shape)
+
+
+def _generalization(node: Mapping[str, int], levels: Mapping[str, Levels]) -> float:
+    shares = [level / max(levels[name].height, 1) for name, level in node.items()]
+    return sum(shares) / len(shares)
+
+
+def _sample(counts: Integers, beta: float, generator: np.random.Generator | None) -> Integers:
+    """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
+    if generator is not None:
+        return generator.binomial(counts, float(beta)).astype(np.int64)
+    below = int(exact(beta, what="beta") * 2**64)
+    kept = np.zeros(len(counts), dtype=np.int64)
+    ends = np.cumsum(counts)
+    for start in range(0, int(ends[-1]), _DRAWN_AT_ONCE):
+        stop = min(start + _DRAWN_AT_ONCE, int(ends[-1]))
+        numbers = np.frombuffer(secrets.token_bytes(8 * (stop - start)), dtype=np.uint64)
+        rows = np.searchsorted(ends, np.arange(start, stop), side="right")
+        np.add.at(kept, rows, (numbers < np.uint64(below)).astype(np.int64))
+    return kept
+
+
+def _draw(
+    utilities: Utilities, scale: float, sensitivity: float, epsilon: float, generator: np.random.Generator | None
+) -> int:
+    """Draw an index with probability proportional to exp(utility / scale): the largest after Gumbel noise."""
+    if generator is not None:
+        weights = np.exp((utilities - utilities.max()) / scale)
+        return int(generator.choice(len(utilities), p=weights / weights.sum()))
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+    # Under this measure opendp adds Gumbel noise, which is the exponential mechanism; its pure bound is epsilon.
+    mechanism = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    if mechanism.map(sensitivity) > epsilon**2 / 8 * (1 + 1e-9):
+        raise ParameterError("opendp accounts more for this draw than the exponential mechanism's epsilon")
+    return int(mechanism(utilities.tolist()))
+
+
+def _publish(
+    table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, node: Mapping[str, int], k: int
+) -> tuple[FrequencyTable, int]:
+    """Generalize the sample and leave out the classes smaller than k."""
+    columns = [levels[name].maps[level][table.column_codes(name)] for name, level in node.items()]
+    dictionaries = [levels[name].dictionaries[level] for name, level in node.items()]
+    present = kept > 0
+    sample = FrequencyTable.from_columns(
+        tuple(node), [codes[present] for codes in columns], dictionaries, kept[present]
+    )
+    large = sample.counts >= k
+    published = FrequencyTable.from_columns(
+        sample.columns,
+        [sample.codes[large, position] for position in range(len(sample.columns))],
+        sample.dictionaries,
+        sample.counts[large],
+    )
+    return published, sample.rows - published.rows
+
+
+def _require_parameters(k: int, epsilon: float, penalty: float) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+        raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
+    for name, value in (("epsilon", epsilon), ("penalty", penalty)):
+        if exact(value, what=name) <= 0:
+            raise ParameterError(f"{name} must be positive, not {value!r}")

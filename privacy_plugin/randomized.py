@@ -1,0 +1,59 @@
+"""Randomized releases of any data: reserve the budget, draw, commit."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, Interpolation, epsilon_safe
+from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
+from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.sources import open_source
+
+
+def epsilon_safe_lattice(
+    data: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    k: int,
+    beta: float,
+    epsilon: float,
+    penalty: float,
+    interpolation: Interpolation = None,
+    generator: np.random.Generator | None = None,
+    ledger: BudgetLedger | None = None,
+    dataset: str | None = None,
+) -> EpsilonSafeTable:
+    """Publish a random sample, generalized to a node that the exponential mechanism draws, without small classes.
+
+    The guarantee, its unit and its assumptions are in the result and in `privacy_plugin.anonymizers.epsilon_safe`.
+    `epsilon` is what the draw spends; the result's epsilon adds -ln(1 - beta) for the sampling. With a `ledger` (and
+    the `dataset`'s name there) the whole is reserved before anything is drawn, and a draw beyond the cap is refused.
+    """
+    if not hierarchies:
+        raise ParameterError("hierarchies is empty; give one for every column that is published")
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+    source = open_source(data)
+    require_columns(list(hierarchies), source.columns)
+    table = source.frequencies(list(hierarchies))
+    total = {"epsilon": float(epsilon) + least_epsilon(beta), "delta": sampling_delta(k=k, beta=beta)}
+    spending = (
+        ledger.spend(dataset=dataset, unit="row", mechanism="epsilon-safe lattice anonymization", **total)
+        if ledger is not None and dataset is not None
+        else nullcontext()
+    )
+    with spending:
+        return epsilon_safe(
+            table,
+            hierarchies=hierarchies,
+            k=k,
+            beta=beta,
+            epsilon=epsilon,
+            penalty=penalty,
+            interpolation=interpolation,
+            generator=generator,
+        )
