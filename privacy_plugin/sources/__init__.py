@@ -1,7 +1,19 @@
 """Sources: whatever a pipeline has, as a frequency table; the work is done where the data lies."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from privacy_plugin.sources.opening import frequency_table, open_source
 from privacy_plugin.sources.protocol import Fingerprint, Source
-from privacy_plugin.sources.sql_table import SqlTable, sql_table
+
+if TYPE_CHECKING:
+    from privacy_plugin.sources.sql_source import SqlTable, sql_table
 
 __all__ = ["Fingerprint", "Source", "SqlTable", "frequency_table", "open_source", "sql_table"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import SQLAlchemy only when a database is asked for."""
+    if name in ("SqlTable", "sql_table"):
+        return getattr(import_module("privacy_plugin.sources.sql_source"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

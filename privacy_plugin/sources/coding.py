@@ -1,4 +1,4 @@
-"""Columns as integer codes into a list of raw values: the form in which every local engine hands over its data."""
+"""Columns as integer codes into a list of raw values: the form in which engines hand over their data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> Frequency
 def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
     """Turn counts of (group, unit) pairs, the unit being the last column, into numbers of units a group.
 
-    The pairs are distinct by canonical value, so that a person whose identifier comes in two forms counts once.
+    The pairs are distinct by canonical value: a person whose identifier comes in two forms counts once.
     """
     missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
     absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
@@ -72,6 +72,35 @@ def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
         np.bincount(members, minlength=len(first)).astype(np.int64),
         unit=unit,
     )
+
+
+def grouped_table(
+    names: Sequence[str],
+    coded: Sequence[CodedColumn],
+    counts: Any,
+    *,
+    unit: str | None = None,
+    absent: int = 0,
+) -> FrequencyTable:
+    """Build the table from an engine's groups; `absent` is the number of rows without a unit."""
+    if unit is not None:
+        require_units(unit, absent)
+    return FrequencyTable.from_columns(
+        names,
+        [column.codes for column in coded],
+        [column.values for column in coded],
+        np.asarray(counts, dtype=np.int64),
+        unit=unit,
+    )
+
+
+def compacted(column: CodedColumn) -> CodedColumn:
+    """Forget the values that do not occur."""
+    used = np.zeros(len(column.values), dtype=bool)
+    used[column.codes] = True
+    numbers = np.cumsum(used) - 1
+    values = [value for value, occurs in zip(column.values, used, strict=True) if occurs]
+    return CodedColumn(codes=numbers[column.codes], values=values)
 
 
 def require_units(unit: str, absent: int) -> None:

@@ -101,18 +101,14 @@ class LocalDigest:
         tables = [_value_hashes(coded[position]) for position in self._order]
         codes = [coded[position].codes for position in self._order]
         for start in range(0, len(codes[0]), _SLICE_ROWS):
-            cells = [
-                table[code[start : start + _SLICE_ROWS]] for table, code in zip(tables, codes, strict=True)
-            ]
+            cells = [table[code[start : start + _SLICE_ROWS]] for table, code in zip(tables, codes, strict=True)]
             matrix = np.concatenate(cells, axis=1)
             for row in matrix:
                 self._rows.add(row.data)
 
     def finish(self, scheme: str = LOCAL_SCHEME) -> Fingerprint:
         """Return the fingerprint of all rows added."""
-        return compose(
-            scheme=scheme, columns=self._columns, rows=len(self._rows), buckets=self._rows.buckets()
-        )
+        return compose(scheme=scheme, columns=self._columns, rows=len(self._rows), buckets=self._rows.buckets())
 
 
 def _value_hashes(column: CodedColumn) -> npt.NDArray[np.uint8]:

@@ -27,9 +27,7 @@ class FrequencySource:
         """Project the table; people can only be counted by the unit it was grouped with."""
         if unit != self._table.unit:
             counted = "rows" if self._table.unit is None else f"distinct {self._table.unit!r}"
-            raise ParameterError(
-                f"this frequency table counts {counted}, not distinct {unit!r}; group the source"
-            )
+            raise ParameterError(f"this frequency table counts {counted}, not distinct {unit!r}; group the source")
         return self._table.project(columns)
 
     def row_count(self) -> int:
@@ -58,12 +56,8 @@ class FrequencySource:
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> NoReturn:
         """Refuse: there are no rows to recode."""
-        raise SourceError(
-            "a frequency table has no rows to recode; give the frame, file or table it came from"
-        )
+        raise SourceError("a frequency table has no rows to recode; give the frame, file or table it came from")
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
         """Refuse: there are no rows to publish."""
-        raise SourceError(
-            "a frequency table has no rows to publish; give the frame, file or table it came from"
-        )
+        raise SourceError("a frequency table has no rows to publish; give the frame, file or table it came from")

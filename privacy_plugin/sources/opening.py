@@ -13,7 +13,7 @@ from privacy_plugin.sources.protocol import Source
 _HANDLERS = {
     ("pandas", "DataFrame"): ("pandas_source", "PandasSource"),
     ("polars", "DataFrame"): ("polars_source", "PolarsSource"),
-    ("polars", "LazyFrame"): ("polars_source", "PolarsSource"),
+    ("polars", "LazyFrame"): ("polars_source", "PolarsLazySource"),
     ("pyarrow", "Table"): ("arrow_source", "ArrowSource"),
     ("duckdb", "DuckDBPyRelation"): ("duckdb_relation", "DuckDBRelation"),
     ("_duckdb", "DuckDBPyRelation"): ("duckdb_relation", "DuckDBRelation"),
@@ -39,9 +39,7 @@ def open_source(data: Any) -> Source:
         return _handler("file_source", "FileSource")(data)
     for kind in type(data).__mro__:
         if kind.__module__.startswith("pyspark.sql.connect"):
-            raise SourceError(
-                "a Spark Connect frame is not supported; give a frame of a classic Spark session"
-            )
+            raise SourceError("a Spark Connect frame is not supported; give a frame of a classic Spark session")
         known = _HANDLERS.get((kind.__module__.partition(".")[0], kind.__name__))
         if known:
             return _handler(*known)(data)
@@ -52,9 +50,7 @@ def open_source(data: Any) -> Source:
             )
     if isinstance(data, Source):
         return data
-    raise SourceError(
-        f"cannot read data of type {type(data).__module__}.{type(data).__name__}; give {_ACCEPTED}"
-    )
+    raise SourceError(f"cannot read data of type {type(data).__module__}.{type(data).__name__}; give {_ACCEPTED}")
 
 
 def frequency_table(data: Any, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:

@@ -68,9 +68,7 @@ class Source(Protocol):
         of a target, which is replaced only when all has gone well.
         """
 
-    def publish(
-        self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]
-    ) -> Any:
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]) -> Any:
         """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place."""
 
 
@@ -78,16 +76,23 @@ def checked_names(names: Sequence[Any]) -> tuple[str, ...]:
     """Refuse names that are no text, empty or used twice: a column must be found by its name alone."""
     if not all(isinstance(name, str) for name in names):
         position = next(i for i, name in enumerate(names, start=1) if not isinstance(name, str))
-        raise ColumnError(
-            f"column {position} of {len(names)} has a name that is no text; rename it to a string"
-        )
+        raise ColumnError(f"column {position} of {len(names)} has a name that is no text; rename it to a string")
     if "" in names:
-        raise ColumnError(
-            f"column {list(names).index('') + 1} of {len(names)} has no name; name every column"
-        )
+        raise ColumnError(f"column {list(names).index('') + 1} of {len(names)} has no name; name every column")
     repeated = sorted({name for name in names if list(names).count(name) > 1})
     if repeated:
         raise ColumnError(f"the table has more than one column named {', '.join(map(repr, repeated))}")
     if not names:
         raise ColumnError("the table has no columns")
     return tuple(str(name) for name in names)
+
+
+def require_distinct_ignoring_case(names: Sequence[str], engine: str) -> None:
+    """Refuse names that an engine which ignores case in names could not tell apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise ColumnError(
+                f"the columns {other!r} and {name!r} differ only in case, which {engine} ignores; rename one"
+            )

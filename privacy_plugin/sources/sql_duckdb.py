@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection
 from privacy_plugin.sources import duckdb_terms
 from privacy_plugin.sources.arrow_coding import code_table
 from privacy_plugin.sources.coding import CodedColumn
-from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
 from privacy_plugin.sources.digest import checked_buckets
+from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
 from privacy_plugin.sources.sql_rules import SqlColumn, run
 
 
@@ -50,20 +50,18 @@ class DuckDBRules:
     ) -> tuple[int, list[tuple[str, str]]]:
         """Hash in DuckDB."""
         cells = [duckdb_terms.cell_text(_quoted(column), column.type) for column in columns]
-        hashes = sa.select(sa.literal_column(duckdb_terms.row_hash(cells)).label("h")).select_from(
+        hashes: sa.Select[Any] = sa.select(sa.literal_column(duckdb_terms.row_hash(cells)).label("h")).select_from(
             origin.clause
         )
-        bucket = sa.literal_column(duckdb_terms.BUCKET)
-        measured = [sa.literal_column(text) for text in duckdb_terms.BUCKET_MEASURES]
+        bucket: Expression = sa.literal_column(duckdb_terms.BUCKET)
+        measured: list[Expression] = [sa.literal_column(text) for text in duckdb_terms.BUCKET_MEASURES]
         query = sa.select(bucket, *measured).select_from(hashes.subquery("hashes")).group_by(bucket)
         return checked_buckets(_relation(connection, query).fetchall())
 
     def definition(self, column: SqlColumn) -> None:
         """Leave the type to the query."""
 
-    def load(
-        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
-    ) -> None:
+    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert through Arrow: DuckDB takes single rows slowly."""
         arrays = [pa.array([row[i] for row in rows], type=_ARROW[kind]) for i, kind in enumerate(kinds)]
         table = pa.table(arrays, names=[f"v{i}" for i in range(len(kinds))])
@@ -95,11 +93,7 @@ def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
     parameters = compiled.params
     order = getattr(compiled, "positiontup", None)
     given: Any = [parameters[name] for name in order] if order is not None else parameters
-    return (
-        _raw(connection).sql(str(compiled), params=given)
-        if parameters
-        else _raw(connection).sql(str(compiled))
-    )
+    return _raw(connection).sql(str(compiled), params=given) if parameters else _raw(connection).sql(str(compiled))
 
 
 def _quoted(column: SqlColumn) -> str:

@@ -13,14 +13,13 @@ from privacy_plugin.errors import SourceError
 @contextmanager
 def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None]:
     """Turn whatever a driver raises into a SourceError that names the kind of error and nothing else."""
+    foreign: tuple[type[Exception], ...] = (SQLAlchemyError, *_driver_errors(bind.dialect))
     try:
         yield
-    except (SQLAlchemyError, *_driver_errors(bind.dialect)) as error:
+    except foreign as error:
         raise SourceError(f"{doing} failed on {place(bind)}: {_kind(error)}") from None
     except (UnicodeDecodeError, OverflowError) as error:
-        raise SourceError(
-            f"{doing} failed on {place(bind)}: a value cannot be read ({_kind(error)})"
-        ) from None
+        raise SourceError(f"{doing} failed on {place(bind)}: a value cannot be read ({_kind(error)})") from None
 
 
 def place(bind: Engine | Connection) -> str:
@@ -30,7 +29,7 @@ def place(bind: Engine | Connection) -> str:
     return f"{bind.dialect.name}{host}" + (f", database {url.database!r}" if url.database else "")
 
 
-def _driver_errors(dialect: Dialect) -> tuple[type[BaseException], ...]:
+def _driver_errors(dialect: Dialect) -> tuple[type[Exception], ...]:
     """Return the driver's own root error: raw cursors raise it without SQLAlchemy in between."""
     error: Any = getattr(getattr(dialect, "dbapi", None), "Error", None)
     return (error,) if isinstance(error, type) else ()

@@ -14,9 +14,7 @@ from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows,
 
 # Types whose equality is exact. All others (text of any kind, citext, enumerations, json, arrays, types of
 # extensions; interval, which calls a month and thirty days equal) are compared as text, byte by byte.
-_EXACT = frozenset(
-    {"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"}
-)
+_EXACT = frozenset({"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"})
 _NUMERIC = frozenset({"float4", "float8", "numeric"})
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char", "citext"})
 
@@ -77,21 +75,15 @@ class PostgresqlRules:
         cells = [self._cell(origin, column) for column in columns]
         hashed = sa.func.sha256(sa.func.record_send(sa.func.row(*cells))).label("h")
         rows = sa.select(hashed).select_from(origin.clause).subquery("hashes")
-        bucket = sa.literal_column("substr(encode(h, 'hex'), 1, 3)")
-        digest = sa.literal_column("encode(sha256(string_agg(h, ''::bytea ORDER BY h)), 'hex')")
-        query = (
-            sa.select(bucket, sa.func.count(), sa.func.count(rows.c.h), digest)
-            .select_from(rows)
-            .group_by(bucket)
-        )
+        bucket: Expression = sa.literal_column("substr(encode(h, 'hex'), 1, 3)")
+        digest: Expression = sa.literal_column("encode(sha256(string_agg(h, ''::bytea ORDER BY h)), 'hex')")
+        query = sa.select(bucket, sa.func.count(), sa.func.count(rows.c.h), digest).select_from(rows).group_by(bucket)
         return checked_buckets(connection.execute(query).all())
 
     def definition(self, column: SqlColumn) -> None:
         """Leave the type to the query."""
 
-    def load(
-        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
-    ) -> None:
+    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a table of ours."""
         insert_rows(connection, name, rows)
 
@@ -103,12 +95,8 @@ class PostgresqlRules:
         """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
         expression = origin.column(column.name)
         if column.type in ("float4", "float8"):
-            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(
-                f"0::{column.type}"
-            )
-        return (
-            sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
-        )
+            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(f"0::{column.type}")
+        return sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
 
 
 RULES = PostgresqlRules()

@@ -32,9 +32,7 @@ class _Values:
 class SqlRecoder:
     """The joins that recode a table; used inside one transaction, so that every row's value is in the mapping."""
 
-    def __init__(
-        self, connection: Connection, rules: Rules, origin: Origin, described: Sequence[SqlColumn]
-    ) -> None:
+    def __init__(self, connection: Connection, rules: Rules, origin: Origin, described: Sequence[SqlColumn]) -> None:
         self._connection = connection
         self._rules = rules
         self._origin = origin
@@ -45,17 +43,13 @@ class SqlRecoder:
     def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
         """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
         translator = Translator(recoding, tuple(self._described))
-        values = {
-            name: self._values(name, position) for position, name in enumerate(translator.coded_columns)
-        }
+        values = {name: self._values(name, position) for position, name in enumerate(translator.coded_columns)}
         translated = {name: translator.translate(name, column.raw) for name, column in values.items()}
         joined: sa.FromClause = self._origin.clause
         texts: dict[str, Expression] = {}
         codes: dict[str, Expression] = {}
         for position, (name, column) in enumerate(values.items()):
-            rows = list(
-                zip(column.numbers, translated[name].texts, translated[name].numbers.tolist(), strict=True)
-            )
+            rows = list(zip(column.numbers, translated[name].texts, translated[name].numbers.tolist(), strict=True))
             new = self._table(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
             joined = joined.outerjoin(column.table, column.term == column.table.c.old)
             number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
@@ -78,12 +72,10 @@ class SqlRecoder:
         term = self._rules.term(self._origin, column)
         everything = sa.select(term.label("old")).select_from(self._origin.clause)
         distinct = everything.where(term.is_not(None)).distinct().subquery("distinct_values")
-        number = sa.literal_column("row_number() OVER ()").label("number")
+        number: Expression = sa.literal_column("row_number() OVER ()").label("number")
         table = self._quoted(f"old_{position}")
         create_as(self._connection, table, sa.select(distinct.c.old, number), temporary=True)
-        old = sa.table(quoted_name(table, False), sa.column("old"), sa.column("number")).alias(
-            f"old_{position}"
-        )
+        old = sa.table(quoted_name(table, False), sa.column("old"), sa.column("number")).alias(f"old_{position}")
         numbers, fetched = self._rules.fetch(self._connection, sa.select(old.c.number, old.c.old))
         decode = self._rules.decoder(column) or _unchanged
         decoded = [decode(value) for value in fetched.values]
@@ -103,7 +95,7 @@ class SqlRecoder:
         definitions = ", ".join(f"v{i} {kind}" for i, kind in enumerate(kinds))
         run(self._connection, f"CREATE TEMPORARY TABLE {quoted} ({definitions})")
         self._rules.load(self._connection, quoted, rows, kinds)
-        columns = [sa.column(f"v{i}") for i in range(len(kinds))]
+        columns: list[Any] = [sa.column(f"v{i}") for i in range(len(kinds))]
         return sa.table(quoted_name(quoted, False), *columns).alias(name)
 
     def _quoted(self, name: str) -> str:
@@ -129,7 +121,7 @@ class SqlRecoder:
         for name in translator.recoding.keep:
             expression = texts[name] if name in translator.text_columns else self._origin.column(name)
             if hidden is not None and name in translator.masked_columns:
-                mark = sa.literal_column(f"'{SUPPRESSED}'")
+                mark: Expression = sa.literal_column(f"'{SUPPRESSED}'")
                 expression = sa.case((hidden.c.v0.is_not(None), mark), else_=expression)
             chosen.append(expression.label(quoted_name(name, True)))
         query = sa.select(*chosen).select_from(joined)

@@ -68,9 +68,7 @@ class Rules(Protocol):
     def definition(self, column: SqlColumn) -> str | None:
         """Return how a table of ours declares such a column, or nothing if the type comes with the query."""
 
-    def load(
-        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
-    ) -> None:
+    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a (quoted) table of ours whose columns are of these kinds, TEXT or BIGINT."""
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
@@ -109,9 +107,7 @@ def fetch_rows(connection: Connection, query: sa.Select[Any]) -> list[CodedColum
         for position, values in enumerate(zip(*rows, strict=True)):
             known = numbers[position]
             codes[position].append(
-                np.fromiter(
-                    (known.setdefault(v, len(known)) for v in values), dtype=np.int64, count=len(rows)
-                )
+                np.fromiter((known.setdefault(v, len(known)) for v in values), dtype=np.int64, count=len(rows))
             )
     empty = np.zeros(0, dtype=np.int64)
     return [

@@ -79,9 +79,7 @@ class SqliteRules:
         """Declare the type again: a table made from a query would only keep its affinity."""
         return column.type
 
-    def load(
-        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]
-    ) -> None:
+    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a table of ours."""
         insert_rows(connection, name, rows)
 
@@ -130,10 +128,6 @@ def _date(stored: Any) -> Any:
 
 def _moment(stored: Any) -> Any:
     try:
-        return (
-            datetime.fromisoformat(stored)
-            if isinstance(stored, str) and _MOMENT.fullmatch(stored)
-            else stored
-        )
+        return datetime.fromisoformat(stored) if isinstance(stored, str) and _MOMENT.fullmatch(stored) else stored
     except ValueError:
         return stored

@@ -76,9 +76,7 @@ def _ended(connection: Connection) -> Iterator[Connection]:
 def target_parts(target: str | None, source: Origin) -> tuple[str, ...]:
     """Read the name of a target table; a source is never written over."""
     if target is None:
-        raise ParameterError(
-            "a database table is written to a target; give its name, 'table' or 'schema.table'"
-        )
+        raise ParameterError("a database table is written to a target; give its name, 'table' or 'schema.table'")
     parts = split_name(target)
     if (
         source.parts
@@ -102,9 +100,7 @@ def staged(
     name = quote_name(staging, connection.dialect)
     try:
         _fill(connection, rules, name, columns, query)
-        check(
-            origin(".".join(quote_name([part], connection.dialect) for part in staging), connection.dialect)
-        )
+        check(origin(".".join(quote_name([part], connection.dialect) for part in staging), connection.dialect))
         final = quote_name(parts, connection.dialect)
         for statement in rules.rename(name, final, quote_name(parts[-1:], connection.dialect)):
             run(connection, statement)
@@ -113,9 +109,7 @@ def staged(
         raise
 
 
-def _fill(
-    connection: Connection, rules: Rules, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]
-) -> None:
+def _fill(connection: Connection, rules: Rules, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]) -> None:
     declared = [rules.definition(column) for column in columns]
     if None in declared:
         create_as(connection, name, query)

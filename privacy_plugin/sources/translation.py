@@ -34,9 +34,7 @@ class Translator:
         self.masked_columns: tuple[str, ...] = ()
         if recoding.suppression == "mask" and recoding.suppressed:
             self.masked_columns = recoding.suppressed_columns
-        self.text_columns = tuple(
-            c for c in recoding.keep if c in recoding.mappings or c in self.masked_columns
-        )
+        self.text_columns = tuple(c for c in recoding.keep if c in recoding.mappings or c in self.masked_columns)
         self.coded_columns = tuple(
             c
             for c in recoding.keep
@@ -71,12 +69,8 @@ class Translator:
         """Return the suppressed combinations as numbers, once all columns are translated."""
         combinations = []
         for values in self.recoding.suppressed:
-            keys = [
-                self._new_key(c, v) for c, v in zip(self.recoding.suppressed_columns, values, strict=True)
-            ]
-            numbers = [
-                self._numbers[c].get(k) for c, k in zip(self.recoding.suppressed_columns, keys, strict=True)
-            ]
+            keys = [self._new_key(c, v) for c, v in zip(self.recoding.suppressed_columns, values, strict=True)]
+            numbers = [self._numbers[c].get(k) for c, k in zip(self.recoding.suppressed_columns, keys, strict=True)]
             if None not in numbers:
                 combinations.append(tuple(number for number in numbers if number is not None))
         return sorted(combinations)
@@ -100,9 +94,7 @@ class Translator:
 def require_no_target(target: str | None, engine: str) -> None:
     """Refuse a target where the result is handed back as a frame."""
     if target is not None:
-        raise ParameterError(
-            f"a {engine} frame is returned, not written; leave out the target (given {target!r})"
-        )
+        raise ParameterError(f"a {engine} frame is returned, not written; leave out the target (given {target!r})")
 
 
 def _text(value: Value) -> str | None:

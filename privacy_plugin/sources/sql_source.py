@@ -9,13 +9,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.errors import PrivacyPluginError, SourceError, require_columns
+from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import CodedColumn, require_units
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
-from privacy_plugin.sources.sql_errors import place, told_as_source_error
+from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
@@ -105,9 +105,7 @@ class SqlTable:
             recoder.clean()
         return sql_table(self._bind, target)
 
-    def publish(
-        self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]
-    ) -> "SqlTable":
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
         """Copy columns into a staging table, let `verify` look at it, and only then swap it into place."""
         parts = target_parts(target, self._origin)
         with writing(self._bind, self._rules, "publishing") as connection:
@@ -143,24 +141,15 @@ class SqlTable:
             yield connection
 
     def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:
-        try:
+        with told_as_source_error(connection, f"reading the columns of {self._origin.label} (does it exist?)"):
             described = self._rules.describe(connection, self._origin)
-        except PrivacyPluginError:
-            raise
-        except Exception as error:
-            raise SourceError(
-                f"cannot read {self._origin.label} on {place(connection)}: {type(error).__name__}; "
-                "does it exist, and may this user read it?"
-            ) from None
         checked_names([column.name for column in described])
         return described
 
     def _counted(self, connection: Connection, columns: Sequence[SqlColumn]) -> FrequencyTable:
         terms = [self._rules.term(self._origin, column) for column in columns]
         labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
-        query = (
-            sa.select(*labelled, sa.func.count().label("n")).select_from(self._origin.clause).group_by(*terms)
-        )
+        query = sa.select(*labelled, sa.func.count().label("n")).select_from(self._origin.clause).group_by(*terms)
         *groups, counts = self._rules.fetch(connection, query)
         return FrequencyTable.from_columns(
             [column.name for column in columns],
@@ -169,9 +158,7 @@ class SqlTable:
             _numbers(counts),
         )
 
-    def _counted_units(
-        self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn
-    ) -> FrequencyTable:
+    def _counted_units(self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn) -> FrequencyTable:
         terms = [self._rules.term(self._origin, column) for column in columns]
         labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
         person = self._rules.term(self._origin, unit)

@@ -1,0 +1,44 @@
+"""Arrow tables: columns are dictionary-encoded a million rows at a time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
+from privacy_plugin.sources.protocol import Source, checked_names
+
+
+class ArrowSource(LocalSource):
+    """A pyarrow table."""
+
+    engine = "arrow"
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.columns = checked_names(table.column_names)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        return int(self._table.num_rows)
+
+    def coded(self, name: str, start: int, stop: int) -> CodedColumn:
+        """Code part of a column."""
+        return code_array(self._column(name).slice(start, stop - start), name)
+
+    def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pa.Table:
+        """Put texts in the place of columns, and leave rows out."""
+        columns = [
+            pa.array(texts[name].tolist(), type=pa.string()) if name in texts else self._column(name) for name in keep
+        ]
+        table = pa.table(columns, names=list(keep))
+        return table if kept is None else table.filter(pa.array(kept))
+
+    def reopened(self, frame: Any) -> Source:
+        """Open another table."""
+        return ArrowSource(frame)
+
+    def _column(self, name: str) -> Any:
+        return self._table.column(self.columns.index(name))

@@ -1,0 +1,197 @@
+"""DuckDB relations: all SQL runs on the connection that the relation belongs to."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.coding import CodedColumn, grouped_table
+from privacy_plugin.sources.digest import checked_buckets, compose
+from privacy_plugin.sources.duckdb_terms import (
+    BUCKET,
+    BUCKET_MEASURES,
+    SCHEME,
+    cell_text,
+    group_decoder,
+    group_term,
+    quote,
+    row_hash,
+    stable_type,
+)
+from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.translation import Translator, require_no_target
+
+_ALIAS = "privacy_plugin_source"
+
+
+class DuckDBRelation:
+    """A DuckDB relation: a query that runs anew for every question, unless a snapshot holds its result."""
+
+    engine = "duckdb"
+
+    def __init__(self, relation: Any) -> None:
+        self._relation = relation
+        with told_as_source_error("describing"):
+            self.columns = checked_names(relation.columns)
+            self._types = {n: str(k) for n, k in zip(self.columns, relation.types, strict=True)}
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in DuckDB; one row a group comes back."""
+        require_columns(columns, self.columns)
+        labels = [f"c{position}" for position in range(len(columns))]
+        terms = [f"{self._term(name)} AS {label}" for name, label in zip(columns, labels, strict=True)]
+        absent, people = "0", "count(*)"
+        if unit is not None:
+            require_columns([unit], self.columns, role="unit")
+            absent, people = f"count(*) - count({self._term(unit)})", f"count(DISTINCT {self._term(unit)})"
+        query = (
+            f"SELECT {', '.join(terms)}, {absent} AS absent, {people} AS n FROM {_ALIAS} "
+            f"GROUP BY {', '.join(self._term(name) for name in columns)}"
+        )
+        with told_as_source_error("grouping"):
+            groups = self._asked(query).to_arrow_table()
+        coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
+        missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
+        return grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        with told_as_source_error("counting rows"):
+            return int(self._asked(f"SELECT count(*) FROM {_ALIAS}").fetchall()[0][0])
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content; hashes are computed in DuckDB."""
+        chosen = sorted(self.columns if columns is None else columns)
+        require_columns(chosen, self.columns)
+        hashes = row_hash([self._cell(name) for name in chosen])
+        query = (
+            f"SELECT {BUCKET}, {', '.join(BUCKET_MEASURES)} "
+            f"FROM (SELECT {hashes} AS h FROM {_ALIAS}) AS hashes GROUP BY {BUCKET}"
+        )
+        with told_as_source_error("fingerprinting"):
+            rows, buckets = checked_buckets(self._asked(query).fetchall())
+        types = [stable_type(self._types[name]) for name in chosen]
+        return compose(scheme=SCHEME, columns=chosen, rows=rows, buckets=buckets, types=types)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Run the query once and answer from its result: the tables it reads may change between two runs."""
+        with told_as_source_error("reading"):
+            held = self._relation.materialize()
+        yield DuckDBRelation(held)
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
+        """Return a new relation that joins the distinct values' translations."""
+        require_no_target(target, "DuckDB")
+        return self.recoded(recoding)
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
+        """Run the query for the columns once, and return its result as a relation once `verify` has accepted it."""
+        require_no_target(target, "DuckDB")
+        require_columns(columns, self.columns)
+        with told_as_source_error("publishing"):
+            copy = self.restricted(columns).materialize()
+        verify(DuckDBRelation(copy))
+        return copy
+
+    def restricted(self, columns: Sequence[str]) -> Any:
+        """Return the relation of some columns."""
+        return self._asked(f"SELECT {', '.join(map(quote, columns))} FROM {_ALIAS}")
+
+    def recoded(self, recoding: Recoding) -> Any:
+        """Return the relation that joins every distinct value with its translation."""
+        translator = Translator(recoding, self.columns)
+        found = {name: self._distinct(name) for name in translator.coded_columns}
+        rows: list[tuple[int, str | None, str | None, int]] = []
+        for position, (name, (texts, values)) in enumerate(found.items()):
+            translated = translator.translate(name, values)
+            for old, new, number in zip(texts, translated.texts, translated.numbers.tolist(), strict=True):
+                rows.append((position, old, new, number))
+        hidden = translator.suppressed_numbers() if recoding.suppressed else []
+        return self._joined(translator, rows, hidden)
+
+    def _joined(self, translator: Translator, rows: list[Any], hidden: list[tuple[int, ...]]) -> Any:
+        recoding = translator.recoding
+        # DuckDB finds these two tables by the names of the variables, and keeps them as long as it needs them.
+        privacy_plugin_mapping = pa.Table.from_pylist(  # noqa: F841
+            [dict(zip(_MAPPING.names, row, strict=True)) for row in rows], schema=_MAPPING
+        )
+        width = len(recoding.suppressed_columns) if recoding.suppressed else 1
+        privacy_plugin_hidden = pa.table(  # noqa: F841
+            [pa.array([row[i] for row in hidden], type=pa.int64()) for i in range(width)],
+            names=[f"v{i}" for i in range(width)],
+        )
+        source = f"{_ALIAS} AS s"
+        for position, name in enumerate(translator.coded_columns):
+            source += (
+                f" LEFT JOIN privacy_plugin_mapping AS m{position} ON m{position}.position = {position} AND "
+                f'm{position}.old COLLATE "C" IS NOT DISTINCT FROM {self._cell(name, "s.")} COLLATE "C"'
+            )
+        condition = ""
+        if recoding.suppressed:
+            places = [translator.coded_columns.index(name) for name in recoding.suppressed_columns]
+            matches = [f"h.v{i} = {_translated(place, 'number')}" for i, place in enumerate(places)]
+            source += f" LEFT JOIN privacy_plugin_hidden AS h ON {' AND '.join(matches)}"
+            condition = " WHERE h.v0 IS NULL" if recoding.suppression == "drop" else ""
+        chosen = ", ".join(_output(translator, name) for name in recoding.keep)
+        with told_as_source_error("recoding"):
+            return self._relation.query(_ALIAS, f"SELECT {chosen} FROM {source}{condition}")
+
+    def _distinct(self, name: str) -> tuple[list[str | None], list[Any]]:
+        """Return the distinct values of a column, as texts that identify them and as values."""
+        cell = f'{self._cell(name)} COLLATE "C"'
+        query = f"SELECT {cell} AS cell, any_value({self._term(name)}) AS value FROM {_ALIAS} GROUP BY {cell}"
+        with told_as_source_error("reading values"):
+            table = self._asked(query).to_arrow_table()
+        coded = self._decoded(name, table.column("value"))
+        return table.column("cell").to_pylist(), [coded.values[code] for code in coded.codes]
+
+    def _asked(self, query: str) -> Any:
+        return self._relation.query(_ALIAS, query)
+
+    def _term(self, name: str) -> str:
+        return group_term(quote(name), self._types[name])
+
+    def _cell(self, name: str, qualifier: str = "") -> str:
+        return cell_text(qualifier + quote(name), self._types[name])
+
+    def _decoded(self, name: str, column: Any) -> CodedColumn:
+        coded = code_array(column, name)
+        decode = group_decoder(self._types[name])
+        if decode is None:
+            return coded
+        return CodedColumn(codes=coded.codes, values=[decode(value) for value in coded.values])
+
+
+_MAPPING = pa.schema([("position", pa.int64()), ("old", pa.string()), ("new", pa.string()), ("number", pa.int64())])
+
+
+@contextmanager
+def told_as_source_error(doing: str) -> Iterator[None]:
+    """Tell DuckDB's errors without what it puts into them: lines of files, values, queries."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}") from None
+
+
+def _output(translator: Translator, name: str) -> str:
+    if name not in translator.text_columns:
+        return f"s.{quote(name)}"
+    text = _translated(translator.coded_columns.index(name), "new")
+    if name in translator.masked_columns:
+        text = f"CASE WHEN h.v0 IS NOT NULL THEN '{SUPPRESSED}' ELSE {text} END"
+    return f"{text} AS {quote(name)}"
+
+
+def _translated(position: int, what: str) -> str:
+    """Return a column of a joined mapping; a row that found no match stops the query instead of passing as missing."""
+    unknown = "a value appeared that was not there when the recoding was prepared"
+    return f"CASE WHEN m{position}.number IS NULL THEN error('{unknown}') ELSE m{position}.{what} END"

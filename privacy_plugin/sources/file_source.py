@@ -1,0 +1,172 @@
+"""CSV and Parquet files, read and written by DuckDB where they lie."""
+
+import csv
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
+from privacy_plugin.sources.protocol import (
+    Fingerprint,
+    Source,
+    checked_names,
+    require_distinct_ignoring_case,
+)
+
+_SUFFIXES = (".csv", ".tsv", ".parquet")
+
+
+class FileSource:
+    """A file. In CSV every value is text ('02138' stays '02138'), and an empty field without quotes is missing.
+
+    A .csv file is separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by
+    tabs. Text is UTF-8.
+    """
+
+    engine = "duckdb"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        _require_suffix(self._path)
+        if not self._path.is_file():
+            raise SourceError(f"there is no file {str(self._path)!r}")
+        self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
+        with told_as_source_error(f"reading {self._path.name!r}"), _readable(self._path):
+            self._relation = DuckDBRelation(self._connection.sql(_query(self._path)))
+        self.columns = self._relation.columns
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in DuckDB."""
+        return self._relation.frequencies(columns, unit=unit)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        return self._relation.row_count()
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content; hashes are computed in DuckDB."""
+        return self._relation.fingerprint(columns)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Refuse all answers if the file turns out to have changed in between."""
+        with self._unchanged():
+            yield self
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> "FileSource":
+        """Write the recoded table to another file."""
+        path = self._target(target)
+        with self._unchanged(), _replacing(path) as temporary:
+            _write(self._relation.recoded(recoding), temporary)
+        return FileSource(path)
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "FileSource":
+        """Copy columns into a file beside the target, let `verify` look at it, and only then put it in place."""
+        path = self._target(target)
+        require_columns(columns, self.columns)
+        with self._unchanged(), _replacing(path) as temporary:
+            _write(self._relation.restricted(columns), temporary)
+            verify(FileSource(temporary))
+        return FileSource(path)
+
+    def _target(self, target: str | None) -> Path:
+        if target is None:
+            raise ParameterError("a file is written to a target; give a path that ends in .csv, .tsv or .parquet")
+        path = Path(target)
+        _require_suffix(path)
+        if path.exists() and path.samefile(self._path):
+            raise ParameterError(f"the target {target!r} is the source itself; name another file")
+        return path
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        before = _state(self._path)
+        yield
+        if _state(self._path) != before:
+            raise SourceError(f"the file {str(self._path)!r} changed while it was read")
+
+
+def _require_suffix(path: Path) -> None:
+    if path.suffix.lower() not in _SUFFIXES:
+        raise SourceError(f"cannot tell the format of {str(path)!r}; valid endings are {', '.join(_SUFFIXES)}")
+
+
+def _state(path: Path) -> tuple[int, int, int, int]:
+    """What changes when a file is replaced or written to."""
+    with _readable(path):
+        found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _query(path: Path) -> str:
+    location = str(path.absolute())
+    name = _literal("".join(f"[{c}]" if c in "*?[" else c for c in location))  # this one file, no pattern
+    if path.suffix.lower() == ".parquet":
+        require_distinct_ignoring_case(checked_names(pq.read_schema(location).names), "DuckDB")
+        return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
+    separator, header = _header(path)
+    require_distinct_ignoring_case(header, "DuckDB")
+    columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in header)
+    return (
+        f"SELECT * FROM read_csv({name}, auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"delim = {_literal(separator)}, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+        "hive_partitioning = false, strict_mode = true, null_padding = false, ignore_errors = false)"
+    )
+
+
+def _header(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Read the separator and the names from the first line: DuckDB would rename what is named twice."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        first = file.readline()
+        separator = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
+        file.seek(0)
+        names = next(csv.reader(file, delimiter=separator, strict=True), [])
+    if not names:
+        raise SourceError(f"the file {str(path)!r} is empty; its first line must name the columns")
+    return separator, checked_names(names)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
+        raise SourceError(f"cannot read the file {str(path)!r}: {type(error).__name__}") from None
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary file beside the target, and put it in the target's place when all has gone well."""
+    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
+    try:
+        yield temporary
+        with _readable(temporary):
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(relation: Any, path: Path) -> None:
+    with told_as_source_error(f"writing {path.name!r}"):
+        if path.suffix.lower() == ".parquet":
+            relation.write_parquet(str(path))
+        else:
+            separator = "\t" if path.suffix.lower() == ".tsv" else ","
+            relation.write_csv(str(path), sep=separator, header=True, na_rep="", quotechar='"', escapechar='"')
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

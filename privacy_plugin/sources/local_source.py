@@ -1,0 +1,103 @@
+"""Frames in this process: one way to count, fingerprint and recode them, column by column."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable, merge
+from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.sources.coding import CHUNK_ROWS, CodedColumn, chunk_table, compacted, count_units
+from privacy_plugin.sources.digest import LocalDigest
+from privacy_plugin.sources.protocol import Fingerprint, Source
+from privacy_plugin.sources.translation import Translator, require_no_target
+
+Texts = npt.NDArray[np.object_]
+Mask = npt.NDArray[np.bool_]
+
+
+class LocalSource(ABC):
+    """A frame whose columns can be coded piece by piece, so that memory grows with distinct rows."""
+
+    engine: str
+    columns: tuple[str, ...]
+
+    @abstractmethod
+    def row_count(self) -> int:
+        """Count the rows."""
+
+    @abstractmethod
+    def coded(self, name: str, start: int, stop: int) -> CodedColumn:
+        """Code the rows from start to stop of one column."""
+
+    @abstractmethod
+    def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> Any:
+        """Return a new frame of these columns, some of them replaced by texts, with the kept rows only."""
+
+    @abstractmethod
+    def reopened(self, frame: Any) -> Source:
+        """Open another frame of the same kind."""
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Count equal rows."""
+        require_columns(columns, self.columns)
+        if unit is None:
+            return self._counted(columns)
+        require_columns([unit], self.columns, role="unit")
+        return count_units(self._counted([*columns, unit]), unit)
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content by its canonical values; all local frames share one scheme."""
+        chosen = self.columns if columns is None else tuple(columns)
+        require_columns(chosen, self.columns)
+        digest = LocalDigest(chosen)
+        for start, stop in self._pieces():
+            digest.add([self.coded(name, start, stop) for name in chosen])
+        return digest.finish()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Return the frame itself: it does not change by itself."""
+        yield self
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
+        """Return a new frame of the same kind; rows keep their order."""
+        require_no_target(target, self.engine)
+        translator = Translator(recoding, self.columns)
+        rows = self.row_count()
+        coded = {name: compacted(self.coded(name, 0, rows)) for name in translator.coded_columns}
+        translated = {name: translator.translate(name, column.values) for name, column in coded.items()}
+        hit = translator.suppressed_rows({name: translated[name].numbers[c.codes] for name, c in coded.items()})
+        texts: dict[str, Texts] = {}
+        for name in translator.text_columns:
+            texts[name] = np.array(translated[name].texts, dtype=object)[coded[name].codes]
+            if hit is not None and name in translator.masked_columns:
+                texts[name][hit] = SUPPRESSED
+        dropping = hit is not None and recoding.suppression == "drop"
+        return self.rebuilt(recoding.keep, texts, ~hit if dropping and hit is not None else None)
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
+        """Return a frame of the columns once `verify` has accepted it."""
+        require_no_target(target, self.engine)
+        require_columns(columns, self.columns)
+        copy = self.rebuilt(columns, {}, None)
+        verify(self.reopened(copy))
+        return copy
+
+    def _counted(self, columns: Sequence[str]) -> FrequencyTable:
+        return merge(
+            [
+                chunk_table(columns, [self.coded(name, start, stop) for name in columns])
+                for start, stop in self._pieces()
+            ]
+        )
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        rows = self.row_count()
+        for start in range(0, max(rows, 1), CHUNK_ROWS):
+            yield start, min(start + CHUNK_ROWS, rows)

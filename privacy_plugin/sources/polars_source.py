@@ -1,0 +1,145 @@
+"""polars frames: eager ones are read in place, lazy ones are grouped by polars' own engine."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.coding import CodedColumn, code_exactly, grouped_table
+from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
+from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+
+# What Arrow has no exact form for: Python objects would cross as their addresses in memory.
+_ONE_BY_ONE = (pl.Object, pl.Int128, pl.UInt128)
+
+
+class PolarsSource(LocalSource):
+    """An eager polars frame."""
+
+    engine = "polars"
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+        self.columns = checked_names(frame.columns)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        return self._frame.height
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in polars, but Python objects one by one."""
+        names = [*columns, *([] if unit is None else [unit])]
+        if any(self._frame.schema.get(name) == pl.Object for name in names):
+            return super().frequencies(columns, unit=unit)
+        return _grouped(self._frame.lazy(), self._frame.schema, columns, unit)
+
+    def coded(self, name: str, start: int, stop: int) -> CodedColumn:
+        """Code part of a column."""
+        return _coded(self._frame.get_column(name).slice(start, stop - start), name)
+
+    def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pl.DataFrame:
+        """Put texts in the place of columns, and leave rows out."""
+        columns = [
+            pl.Series(name, texts[name].tolist(), dtype=pl.String) if name in texts else self._frame.get_column(name)
+            for name in keep
+        ]
+        frame = pl.DataFrame(columns)
+        return frame if kept is None else frame.filter(pl.Series(kept))
+
+    def reopened(self, frame: Any) -> Source:
+        """Open another eager frame."""
+        return PolarsSource(frame)
+
+
+class PolarsLazySource:
+    """A lazy polars frame: a plan that runs anew for every question, unless a snapshot holds its result."""
+
+    engine = "polars"
+
+    def __init__(self, frame: pl.LazyFrame) -> None:
+        self._frame = frame
+        with _told_as_source_error("describing"):
+            self._schema = frame.collect_schema()
+        self.columns = checked_names(self._schema.names())
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        with _told_as_source_error("counting rows"):
+            return int(self._frame.select(pl.len()).collect(engine="streaming").item())
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in polars' streaming engine."""
+        if any(kind == pl.Object for kind in self._schema.values()):
+            return self._collected().frequencies(columns, unit=unit)
+        return _grouped(self._frame, self._schema, columns, unit)
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Collect the columns and identify their content."""
+        chosen = self.columns if columns is None else tuple(columns)
+        require_columns(chosen, self.columns)
+        return self._collected(chosen).fingerprint(chosen)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Run the plan once and answer from its result: what it reads may change between two runs."""
+        yield self._collected()
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> pl.LazyFrame:
+        """Run the plan and return the recoded result as a lazy frame."""
+        frame: pl.DataFrame = self._collected().recode(recoding, target=target)
+        return frame.lazy()
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> pl.LazyFrame:
+        """Run the plan, and return its result as a lazy frame once `verify` has accepted it."""
+        frame: pl.DataFrame = self._collected().publish(target, columns=columns, verify=verify)
+        return frame.lazy()
+
+    def _collected(self, columns: Sequence[str] | None = None) -> PolarsSource:
+        chosen = self._frame if columns is None else self._frame.select(cs.by_name(*columns))
+        with _told_as_source_error("collecting"):
+            return PolarsSource(chosen.collect(engine="streaming"))
+
+
+@contextmanager
+def _told_as_source_error(doing: str) -> Iterator[None]:
+    """Tell polars' errors without what it puts into them: values and queries."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SourceError(f"{doing} the polars frame failed: {type(error).__name__}") from None
+
+
+def _grouped(
+    frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
+) -> FrequencyTable:
+    require_columns(columns, tuple(schema))
+    labels = [f"c{position}" for position in range(len(columns))]
+    terms = [_term(name, schema[name]).alias(label) for name, label in zip(columns, labels, strict=True)]
+    measures = [pl.len().alias("n")]
+    if unit is not None:
+        require_columns([unit], tuple(schema), role="unit")
+        terms.append(_term(unit, schema[unit]).alias("unit"))
+        measures = [pl.col("unit").null_count().alias("absent"), pl.col("unit").n_unique().alias("n")]
+    with _told_as_source_error("grouping"):
+        groups = frame.select(terms).group_by(labels).agg(measures).collect(engine="streaming")
+    coded = [_coded(groups.get_column(label), name) for label, name in zip(labels, columns, strict=True)]
+    absent = 0 if unit is None else int(groups.get_column("absent").sum())
+    return grouped_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)
+
+
+def _term(name: str, kind: Any) -> pl.Expr:
+    """Select a column by its plain name (polars reads `*` and `^...$` as patterns); NaN is missing."""
+    column = cs.by_name(name).as_expr()
+    return column.fill_nan(None) if kind.is_float() else column
+
+
+def _coded(series: pl.Series, name: str) -> CodedColumn:
+    if series.dtype in _ONE_BY_ONE:
+        return code_exactly(series.to_list())
+    return code_array(series.to_arrow(), name)

@@ -1,0 +1,227 @@
+"""Spark frames: grouping, hashing and recoding run as Spark jobs; groups come back as Arrow."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, functions, types
+
+from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.coding import grouped_table
+from privacy_plugin.sources.digest import BUCKET_DIGITS, checked_buckets, compose
+from privacy_plugin.sources.protocol import (
+    Fingerprint,
+    Source,
+    checked_names,
+    require_distinct_ignoring_case,
+)
+from privacy_plugin.sources.translation import Translator, require_no_target
+
+_SCHEME = "spark-sha256-1"
+
+# Types whose equality is exact and that cross into Arrow as they are; all others are compared as text.
+_EXACT = (
+    types.BooleanType,
+    types.ByteType,
+    types.ShortType,
+    types.IntegerType,
+    types.LongType,
+    types.DecimalType,
+    types.DateType,
+    types.TimestampType,
+    types.TimestampNTZType,
+    types.BinaryType,
+)
+
+
+class SparkSource:
+    """A frame of a classic Spark session: a plan that runs anew for every question, unless a snapshot holds it."""
+
+    engine = "spark"
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+        with _told_as_source_error("describing"):
+            self._types = {field.name: field.dataType for field in frame.schema.fields}
+            self.columns = checked_names(frame.columns)
+            exact = str(frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+        if not exact:
+            require_distinct_ignoring_case(self.columns, "Spark")
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group in Spark; one row a group comes back."""
+        groups = self.groups(columns, unit=unit)
+        with _told_as_source_error("grouping"):
+            table = groups.toArrow()
+        coded = [code_array(table.column(position), name) for position, name in enumerate(columns)]
+        absent = sum(table.column("absent").to_pylist()) if unit is not None else 0
+        return grouped_table(columns, coded, table.column("n").to_numpy(), unit=unit, absent=absent)
+
+    def groups(self, columns: Sequence[str], *, unit: str | None = None) -> DataFrame:
+        """Return the grouping as a Spark frame, not yet run."""
+        require_columns(columns, self.columns)
+        labels = [f"c{position}" for position in range(len(columns))]
+        terms = [self._term(name).alias(label) for name, label in zip(columns, labels, strict=True)]
+        measures = [functions.count(functions.lit(1)).alias("n")]
+        if unit is not None:
+            require_columns([unit], self.columns, role="unit")
+            terms.append(self._term(unit).alias("unit"))
+            absent = functions.count(functions.lit(1)) - functions.count(functions.col("unit"))
+            measures = [absent.alias("absent"), functions.count_distinct(functions.col("unit")).alias("n")]
+        return self._frame.select(terms).groupBy(labels).agg(*measures)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        with _told_as_source_error("counting rows"):
+            return self._frame.count()
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content; hashes are computed in Spark."""
+        chosen = sorted(self.columns if columns is None else columns)
+        require_columns(chosen, self.columns)
+        cells = [self._cell(name) for name in chosen]
+        parts = [
+            functions.when(cell.isNull(), functions.lit("N")).otherwise(
+                functions.concat(functions.length(cell).cast("string"), functions.lit(":"), cell)
+            )
+            for cell in cells
+        ]
+        hashes = self._frame.select(functions.sha2(functions.concat(*parts), 256).alias("h"))
+        digest = functions.sha2(functions.concat_ws("", functions.sort_array(functions.collect_list("h"))), 256)
+        buckets = hashes.groupBy(functions.substring("h", 1, BUCKET_DIGITS).alias("bucket")).agg(
+            functions.count(functions.lit(1)).alias("n"), functions.count("h").alias("hashed"), digest.alias("digest")
+        )
+        with _told_as_source_error("fingerprinting"):
+            found = buckets.toArrow()
+        total, pairs = checked_buckets(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        kinds = [self._types[name].simpleString() for name in chosen]
+        return compose(scheme=_SCHEME, columns=chosen, rows=total, buckets=pairs, types=kinds)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Run the plan once, keep its rows in Spark, and answer from them."""
+        with _told_as_source_error("reading"):
+            held = self._frame.localCheckpoint(eager=True)
+        yield SparkSource(held)
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> DataFrame:
+        """Return a new frame that joins the distinct values' translations; it runs when its rows are asked for."""
+        require_no_target(target, "Spark")
+        translator = Translator(recoding, self.columns)
+        labels = {name: f"s{position}" for position, name in enumerate(recoding.keep)}
+        mappings = {name: self._mapping(translator, name) for name in translator.coded_columns}
+        joined = self._frame.select(
+            *[self._column(name).alias(label) for name, label in labels.items()],
+            *[self._cell(name).alias(f"k{position}") for position, name in enumerate(mappings)],
+        )
+        for position, mapping in enumerate(mappings.values()):
+            named = mapping.toDF(f"old{position}", f"new{position}", f"number{position}")
+            match = functions.col(f"k{position}").eqNullSafe(functions.col(f"old{position}"))
+            joined = joined.join(functions.broadcast(named), match, "left")
+        if recoding.suppressed:
+            joined = self._marked(translator, joined)
+        outputs = [_output(translator, name, label) for name, label in labels.items()]
+        with _told_as_source_error("recoding"):
+            return joined.select(*outputs)
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> DataFrame:
+        """Run the plan for the columns once, and return its rows as a frame once `verify` has accepted them."""
+        require_no_target(target, "Spark")
+        require_columns(columns, self.columns)
+        with _told_as_source_error("publishing"):
+            copy = self._frame.select(*[self._column(name) for name in columns]).localCheckpoint(eager=True)
+        verify(SparkSource(copy))
+        return copy
+
+    def _mapping(self, translator: Translator, name: str) -> DataFrame:
+        """Return (identifying text, new text, number) of every distinct value of a column."""
+        cells = self._frame.select(self._cell(name).alias("cell"), self._term(name).alias("value"))
+        with _told_as_source_error("reading values"):
+            found = cells.groupBy("cell").agg(functions.first("value").alias("value")).toArrow()
+        coded = code_array(found.column("value"), name)
+        translated = translator.translate(name, [coded.values[code] for code in coded.codes])
+        arrays = [found.column("cell").cast(pa.string()), translated.texts, translated.numbers.tolist()]
+        return self._frame.sparkSession.createDataFrame(pa.table(arrays, schema=_MAPPING))
+
+    def _marked(self, translator: Translator, joined: DataFrame) -> DataFrame:
+        """Join the suppressed combinations: rows that are among them have `hidden` set."""
+        places = [translator.coded_columns.index(name) for name in translator.recoding.suppressed_columns]
+        combinations = translator.suppressed_numbers()
+        arrays = [pa.array([row[i] for row in combinations], type=pa.int64()) for i in range(len(places))]
+        table = pa.table([*arrays, pa.array([True] * len(combinations), type=pa.bool_())], names=_names(places))
+        hidden = functions.broadcast(self._frame.sparkSession.createDataFrame(table))
+        matches = [functions.col(f"h{i}") == _translated(place, "number") for i, place in enumerate(places)]
+        marked = joined.join(hidden, matches, "left")
+        return marked.filter(functions.col("hidden").isNull()) if translator.recoding.suppression == "drop" else marked
+
+    def _column(self, name: str) -> Column:
+        return functions.col("`" + name.replace("`", "``") + "`")
+
+    def _term(self, name: str) -> Column:
+        """Return what to group by: binary collation, NaN as missing, nested values as text."""
+        column, kind = self._column(name), self._types[name]
+        if isinstance(kind, _EXACT):
+            return column
+        if isinstance(kind, types.FloatType | types.DoubleType):
+            return functions.when(~functions.isnan(column), column)
+        return _as_text(column, kind)
+
+    def _cell(self, name: str) -> Column:
+        """Return a text that tells any two values apart, whatever the session's settings; NULL if missing."""
+        column, kind = self._column(name), self._types[name]
+        if isinstance(kind, types.FloatType | types.DoubleType):  # adding zero makes -0.0 and 0.0 one
+            return functions.when(~functions.isnan(column), (column + functions.lit(0.0)).cast("string"))
+        if isinstance(kind, types.TimestampType):
+            return functions.unix_micros(column).cast("string")
+        return functions.hex(column) if isinstance(kind, types.BinaryType) else _as_text(column, kind)
+
+
+_MAPPING = pa.schema([("old", pa.string()), ("new", pa.string()), ("number", pa.int64())])
+_UNKNOWN = "a value appeared that was not there when the recoding was prepared"
+_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+@contextmanager
+def _told_as_source_error(doing: str) -> Iterator[None]:
+    """Tell Spark's errors without what it puts into them: values and plans."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise SourceError(f"{doing} the Spark frame failed: {type(error).__name__}") from None
+
+
+def _as_text(column: Column, kind: types.DataType) -> Column:
+    """Casting undoes collations; nested values become JSON, whose quotes keep their parts apart."""
+    nested = isinstance(kind, types.ArrayType | types.MapType | types.StructType | types.VariantType)
+    return functions.to_json(column, _JSON) if nested else column.cast("string")
+
+
+def _translated(position: int, what: str) -> Column:
+    """Return a column of a joined mapping; rows that found no match stop the job instead of passing as missing."""
+    unknown = functions.col(f"number{position}").isNull()
+    return functions.when(unknown, functions.raise_error(functions.lit(_UNKNOWN))).otherwise(
+        functions.col(f"{what}{position}")
+    )
+
+
+def _output(translator: Translator, name: str, label: str) -> Column:
+    if name not in translator.text_columns:
+        return functions.col(label).alias(name)
+    text = _translated(translator.coded_columns.index(name), "new")
+    if name in translator.masked_columns:
+        text = functions.when(functions.col("hidden").isNotNull(), functions.lit(SUPPRESSED)).otherwise(text)
+    return text.alias(name)
+
+
+def _names(places: Sequence[int]) -> list[str]:
+    return [*(f"h{i}" for i in range(len(places))), "hidden"]
