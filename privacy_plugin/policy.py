@@ -64,6 +64,11 @@ class Policy:
         """Build a policy from plain data, checking everything that can be checked without the table."""
         if not isinstance(given, Mapping):
             raise PolicyError("a policy is a mapping with the keys dataset, columns and requirements")
+        if "unreviewed" in given:
+            raise PolicyError(
+                "this policy is a proposal that nobody has reviewed; read the role of every column, then remove "
+                "the line 'unreviewed'"
+            )
         for name in given:
             if name not in _KEYS:
                 raise PolicyError(unknown_name("policy key", str(name), _KEYS))
@@ -101,10 +106,11 @@ class Policy:
     @cached_property
     def digest(self) -> str:
         """Identify what the policy says, the content of its hierarchies and presets included."""
+        asked = [requirement.to_dict() for requirement in self.requirements]
         resolved = {
             "dataset": self.dataset,
             "roles": dict(self.roles),
-            "requirements": [requirement.to_dict() for requirement in self.requirements],
+            "requirements": sorted(asked, key=lambda line: json.dumps(line, sort_keys=True)),
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
             "anonymize": dict(self.anonymize),
             "population": self.population,

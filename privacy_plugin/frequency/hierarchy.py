@@ -140,8 +140,8 @@ class TableHierarchy(Hierarchy):
 
     @property
     def specification(self) -> dict[str, Any]:
-        """Return the hierarchy as plain data: a line a value."""
-        lines = [[value, *self._paths[_lookup(value)]] for value in self._values]
+        """Return the hierarchy as plain data: a line a value, in an order that does not depend on how it was given."""
+        lines = [[value, *self._paths[_lookup(value)]] for value in sorted(self._values, key=_lookup)]
         return {"table": [[None if item is None else label(item) for item in line] for line in lines]}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
