@@ -1,0 +1,23 @@
+"""k-anonymity as an expectation."""
+
+from typing import ClassVar
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Column, Columns, Whole
+
+
+class ExpectTableKAnonymityToBeAtLeast(PrivacyExpectation):
+    """Expect every combination of quasi-identifiers in the table to be shared by at least so many people.
+
+    The metric is `privacy_plugin.metrics.k_anonymity`; with `unit`, a class counts distinct people.
+
+    >>> ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], at_least=5).at_least
+    5
+    """
+
+    metric: ClassVar[str] = "k_anonymity"
+
+    quasi_identifiers: Columns
+    unit: Column | None = None
+    at_least: Whole = None
+    above: Whole = None

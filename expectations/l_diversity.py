@@ -1,0 +1,27 @@
+"""l-diversity as an expectation."""
+
+from typing import ClassVar, Literal
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+
+
+class ExpectTableLDiversityToBeAtLeast(PrivacyExpectation):
+    """Expect every class of people to have at least so many well-represented sensitive values.
+
+    The metric is `privacy_plugin.metrics.l_diversity`; `c` goes with the variant "recursive".
+
+    >>> ExpectTableLDiversityToBeAtLeast(
+    ...     quasi_identifiers=["age"], sensitive="disease", variant="entropy", at_least=2.5
+    ... ).variant
+    'entropy'
+    """
+
+    metric: ClassVar[str] = "l_diversity"
+
+    quasi_identifiers: Columns
+    sensitive: Column
+    variant: Literal["distinct", "entropy", "recursive"] | Parameter = "distinct"
+    c: Number = None
+    at_least: Number = None
+    above: Number = None
