@@ -111,8 +111,12 @@ def judge(
             rows = tables.count_rows()
             if not rows:
                 return verdict(problems=("the table has no rows; an empty table is never judged private",))
+            if others is not None:
+                others.count_rows()
             findings = _findings(rules, tables, others)
             taken = tables.source.fingerprint(rules.released) if fingerprint else None
+            if taken is not None and taken.rows != rows:
+                return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
