@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.ledger import BudgetLedger
@@ -95,7 +96,7 @@ def test_only_databases_with_known_locks_hold_a_ledger(other: str) -> None:
         BudgetLedger(other)
 
 
-def race(url: str, *, workers: int, tries: int) -> int:
+def race(url: str | sa.URL, *, workers: int, tries: int) -> int:
     """Let several connections reserve a tenth each at the same time; return how many got it."""
     ledger = BudgetLedger(url)
     ledger.set_cap(**VISITS, epsilon=1)
@@ -122,8 +123,8 @@ def test_concurrent_runs_do_not_overspend_in_sqlite(url: str) -> None:
 
 
 @pytest.mark.postgres
-def test_concurrent_runs_do_not_overspend_in_postgresql(postgres_url: str) -> None:
-    assert race(postgres_url, workers=6, tries=4) == 10
+def test_concurrent_runs_do_not_overspend_in_postgresql(postgresql: sa.Engine) -> None:
+    assert race(postgresql.url, workers=6, tries=4) == 10
 
 
 SPEND_AND_WAIT = """
