@@ -74,7 +74,8 @@ def require_certificate(
     if certificate is None:
         where = f" partition {partition!r} of" if partition else ""
         raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
-    if not hmac.compare_digest(certificate.signature.encode("utf-8", "replace"), _sign(certificate.content, key).encode()):
+    signed, stated = _sign(certificate.content, key), certificate.signature
+    if not hmac.compare_digest(signed.encode(), stated.encode("utf-8", "replace")):
         raise CertificateError("the certificate was changed after it was issued, or signed with another key")
     content = certificate.content
     expected = {
