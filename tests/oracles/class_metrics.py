@@ -8,6 +8,7 @@ the package.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -168,3 +169,37 @@ def closeness(rows: Sequence[Row], positions: Sequence[int], sensitive: int, dis
 
     whole = distribution(rows)
     return max(earth_mover(distribution(members), whole, distance) for members in equivalence_classes(rows, positions))
+
+
+def generalized(rows: Sequence[Row], paths: Sequence[dict[Any, Sequence[Any]]], node: Sequence[int]) -> list[Row]:
+    """Replace the first columns of every row by what they become on the node's levels; `paths[i][v][n]` is level n."""
+    width = len(paths)
+    return [(*(paths[i][row[i]][node[i]] for i in range(width)), *row[width:]) for row in rows]
+
+
+def least_loss(
+    rows: Sequence[Row],
+    paths: Sequence[dict[Any, Sequence[Any]]],
+    is_good_class: Callable[[list[Row], Sequence[Row]], bool],
+    most_suppressed: Fraction,
+) -> Fraction | None:
+    """Try every node: leave out the classes that are not good, judge the rest again as a table of its own.
+
+    The loss of a node is the mean of level / height over the columns for people who stay, and 1 for the others. None
+    when no node works.
+    """
+    positions = range(len(paths))
+    heights = [len(next(iter(levels.values()))) - 1 for levels in paths]
+    losses = []
+    for node in product(*(range(height + 1) for height in heights)):
+        table = generalized(rows, paths, node)
+        good = [c for c in equivalence_classes(table, positions) if is_good_class(c, table)]
+        kept = [row for members in good for row in members]
+        share = Fraction(len(rows) - len(kept), len(rows))
+        again = equivalence_classes(kept, positions)
+        if kept and share <= most_suppressed and all(is_good_class(members, kept) for members in again):
+            levels = [
+                Fraction(level, height) if height else Fraction(0) for level, height in zip(node, heights, strict=True)
+            ]
+            losses.append((1 - share) * Fraction(sum(levels), len(levels)) + share)
+    return min(losses, default=None)
