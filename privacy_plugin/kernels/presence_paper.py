@@ -8,7 +8,7 @@ dominance is for delta_low = 0 or delta_high = 1, and the dominating class has t
 `presence.presence_confidence_bounds` needs none of this.
 """
 
-from math import exp, lgamma
+from math import exp, lgamma, sqrt
 
 import numpy as np
 from numba import njit
@@ -43,9 +43,9 @@ def paper_confidence(
     """Return per class the confidence by the paper's recursion, and how many hypergeometric values it took.
 
     `sigma_cut` switches SD on (the paper cuts at 2 or 4 deviations), `bucket_size` DC (the paper uses 2 to
-    10; where a range holds fewer than 4 buckets nothing is discretized). Each value is a lower bound of the
-    confidence, its rounding taken off; without switches it is the confidence up to that rounding. Cost:
-    O(attributes * marginal**2).
+    10; where fewer than 4 buckets lie within 2 deviations of the mean nothing is discretized). Each value is
+    a lower bound of the confidence, its rounding taken off; without switches it is the confidence up to that
+    rounding. Cost: O(attributes * marginal**2).
 
     >>> exact, calls = paper_confidence(
     ...     marginals=[3, 3, 3], research_count=1, others=4, delta_low=0.33, delta_high=1
@@ -139,13 +139,18 @@ def _hypergeometric(x: int, drawn: int, marked: int, others: int, table: FloatAr
 
 
 @njit(cache=True)
+def _deviation(drawn: int, marked: int, others: int) -> float:
+    return sqrt(drawn * (marked / others) * (1.0 - marked / others) * (1.0 - drawn / others))
+
+
+@njit(cache=True)
 def _range(drawn: int, marked: int, others: int, cut: float) -> tuple[int, int]:
     least = max(0, drawn + marked - others)
     most = min(drawn, marked)
     if np.isinf(cut) or marked >= _STANDARD * others or drawn >= _STANDARD * others:
         return least, most
     mean = drawn * (marked / others)
-    deviation = np.sqrt(mean * (1.0 - marked / others) * (1.0 - drawn / others))
+    deviation = _deviation(drawn, marked, others)
     return max(least, int(np.ceil(mean - cut * deviation))), min(most, int(np.floor(mean + cut * deviation)))
 
 
@@ -163,7 +168,8 @@ def _recursion(
             if likelihood[drawn] == 0.0:
                 continue
             low, high = _range(drawn, marked, others, cut)
-            if bucket == 1 or high - low + 1 < _FEWEST_BUCKETS * bucket:
+            # Buckets pay where at least four of them lie within two deviations of the mean (section 5.4).
+            if bucket == 1 or 4.0 * _deviation(drawn, marked, others) < _FEWEST_BUCKETS * bucket:
                 for x in range(low, high + 1):
                     following[x] += likelihood[drawn] * _hypergeometric(x, drawn, marked, others, table)
                     calls += 1
