@@ -109,6 +109,8 @@ def _entropy(histograms: Histograms) -> tuple[Quantity, float, npt.NDArray[np.fl
     whole = _whole_entropy(counts_of_worst, float(values[worst]))
     if whole is None:
         return float(values[worst]), error, values
+    if whole == 1:  # no class lies below: exp(0) is the least there is
+        return 1, 0.0, values
     # another class may lie below the whole number by less than the floating error can tell
     others = _first_below(histograms, values, whole, error, worst)
     return (whole, 0.0, values) if not others else (float(values[worst]), error, values)
