@@ -6,6 +6,7 @@ import privacy_plugin
 from privacy_plugin.gate import WITHHELD, Verdict
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
+from privacy_plugin.sources import Fingerprint
 
 _ROLE_WORDS = {
     "identifier": "identifies a person; never released",
@@ -19,7 +20,6 @@ _ROLE_WORDS = {
 def judged(content: ReportContent) -> Markup:
     """Identify exactly what the verdicts are about."""
     policy, final = content.policy, content.final
-    fingerprint = final.fingerprint
     pairs: list[tuple[str, Child]] = [
         ("Dataset", policy.dataset),
         *([("Partition", final.partition)] if final.partition else []),
@@ -29,7 +29,7 @@ def judged(content: ReportContent) -> Markup:
         ("Policy digest", element("code", policy.digest)),
         (
             "Fingerprint of the data",
-            _fingerprint(fingerprint.digest, fingerprint.scheme) if fingerprint else "not taken",
+            _fingerprint(final.fingerprint, certified=content.certificate is not None),
         ),
         ("Made with", f"privacy-plugin {privacy_plugin.__version__}, Python {platform.python_version()}"),
     ]
@@ -49,8 +49,10 @@ def _unit(unit: str | None) -> str:
     return f"a person, found by the column {unit!r}" if unit else "a row; every person is assumed to have exactly one"
 
 
-def _fingerprint(digest: str, scheme: str) -> list[Child]:
-    return [element("code", digest), f" ({scheme})"]
+def _fingerprint(taken: Fingerprint | None, *, certified: bool) -> list[Child]:
+    if taken is None:
+        return ["in the certificate" if certified else "not taken"]
+    return [element("code", taken.digest), f" ({taken.scheme})"]
 
 
 def _columns(content: ReportContent) -> list[list[Child]]:

@@ -1,0 +1,71 @@
+"""`check`: judge a table by a policy."""
+
+from typing import Annotated, Any
+
+import typer
+
+from privacy_plugin.certificate import CertificateStore
+from privacy_plugin.commands.inputs import open_input, open_population, without_identifiers
+from privacy_plugin.commands.options import (
+    CertificateFolder,
+    Data,
+    Json,
+    PolicyFile,
+    Population,
+    Reveal,
+    Table,
+    Url,
+    WithoutIdentifiers,
+)
+from privacy_plugin.commands.terminal import Terminal, command
+from privacy_plugin.commands.verdicts import exit_code, show_verdict
+from privacy_plugin.policy import Policy
+
+Partition = Annotated[str | None, typer.Option(help="The partition this table is.", show_default=False)]
+
+
+@command
+def check(
+    policy: PolicyFile,
+    data: Data = None,
+    url: Url = None,
+    table: Table = None,
+    population: Population = None,
+    partition: Partition = None,
+    certificate_folder: CertificateFolder = None,
+    without_identifier_columns: WithoutIdentifiers = False,
+    reveal: Reveal = False,
+    as_json: Json = False,
+) -> int:
+    """Judge a table by a policy: exit 0 if it passed, 1 if a requirement failed, 2 if something was not looked at.
+
+    Says for every requirement that is not met how many people are concerned, what an attacker could do and what
+    would fix it. No value of the table is shown without --reveal.
+
+    For example:
+
+    - `privacy-plugin check visits.csv --policy policy.yaml`
+    - `privacy-plugin check visits.parquet -p policy.yaml --certificate-folder certificates --json`
+    - `privacy-plugin check -p policy.yaml --url sqlite:///clinic.db --table visits --population register`
+    """
+    terminal = Terminal(as_json=as_json)
+    rules = Policy.load(policy)
+    opened = open_input(data, url, table)
+    others = open_population(rules, population, opened, policy_file=policy)
+    source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
+    with terminal.working(f"judging {opened.name} by {len(rules.requirements)} requirements"):
+        verdict = rules.judge(
+            source, population=others, partition=partition, fingerprint=certificate_folder is not None
+        )
+    recorded: dict[str, Any] = {"certificate": None}
+    if certificate_folder is not None:
+        store = CertificateStore(certificate_folder)
+        store.record(verdict)
+        recorded["certificate"] = str(store.path(verdict.dataset, partition))
+    show_verdict(terminal.people, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
+    if recorded["certificate"]:
+        terminal.say(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
+    if any(name in opened.source.columns for name in rules.rules.columns("identifier")) and not verdict.findings:
+        terminal.note("to judge the table as it would be without its identifiers, give --without-identifiers")
+    terminal.result({**verdict.to_dict(reveal=reveal), **recorded})
+    return exit_code(verdict)

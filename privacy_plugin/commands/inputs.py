@@ -1,0 +1,122 @@
+"""Open what a command was given: a file, or a table of a database."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from privacy_plugin.errors import ParameterError, SourceError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.policy import Policy
+from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """An opened table, and the database it lies in, if it does."""
+
+    source: Source
+    name: str
+    engine: sa.Engine | None = None
+
+    def beside(self, name: str) -> Source:
+        """Open another table of the same database, or another file."""
+        return sql_table(self.engine, name) if self.engine else open_source(Path(name))
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is such a table beside this one, or such a file."""
+        if self.engine is None:
+            return Path(name).exists()
+        try:
+            return bool(self.beside(name).columns)
+        except SourceError:
+            return False
+
+
+def open_input(data: Path | None, url: str | None, table: str | None) -> Input:
+    """Open a file, or a table of a database; exactly one of the two."""
+    if data is not None and table is None:
+        return Input(source=open_source(data), name=data.stem)
+    if data is None and url and table:
+        engine = _engine(url)
+        return Input(source=sql_table(engine, table), name=table, engine=engine)
+    raise ParameterError("give either a file, or --url and --table together")
+
+
+def open_population(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:
+    """Open the population that was given, or the one that the policy names where a requirement needs it."""
+    if given is not None:
+        return data.beside(given)
+    needed = any(requirement.definition.needs_population for requirement in policy.requirements)
+    if not needed or policy.population is None:
+        return None
+    return data.beside(policy.population if data.engine else str(policy_file.parent / policy.population))
+
+
+def _engine(given: str) -> sa.Engine:
+    """Make an engine; a message never holds the URL, which may hold a password."""
+    try:
+        url = sa.make_url(given)
+        if url.drivername == "postgresql" and find_spec("psycopg2") is None:
+            url = url.set(drivername="postgresql+psycopg")
+        file = url.database if url.get_backend_name() in ("duckdb", "sqlite") else None
+        if file and file != ":memory:" and not Path(file).exists():
+            raise SourceError(f"there is no database file {file!r}")
+        return sa.create_engine(url, hide_parameters=True)
+    except (sa.exc.ArgumentError, ImportError, ValueError) as problem:
+        raise SourceError(
+            f"the URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as duckdb:///file.duckdb, "
+            "sqlite:///file.db or postgresql+psycopg://host/database, with its driver installed"
+        ) from None
+
+
+class WithoutColumns:
+    """A source that does not show some of its columns: a table as it would be without its identifiers."""
+
+    def __init__(self, source: Source, hidden: Sequence[str]) -> None:
+        self._source = source
+        self._hidden = tuple(hidden)
+        self.columns = tuple(name for name in source.columns if name not in hidden)
+        self.engine = source.engine
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group."""
+        return self._source.frequencies(columns, unit=unit)
+
+    def row_count(self) -> int:
+        """Count the rows."""
+        return self._source.row_count()
+
+    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
+        """Identify the content of the columns that are shown."""
+        return self._source.fingerprint(self.columns if columns is None else columns)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Source]:
+        """Hold one state."""
+        with self._source.snapshot() as snapshot:
+            yield WithoutColumns(snapshot, self._hidden)
+
+    def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
+        """Recode."""
+        return self._source.recode(recoding, target=target)
+
+    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
+        """Publish."""
+        return self._source.publish(target, columns=columns, verify=verify)
+
+
+def without_identifiers(source: Source, policy: Policy) -> Source:
+    """Show a source without the identifiers that its policy names."""
+    return WithoutColumns(source, policy.rules.columns("identifier"))
+
+
+def require_free(place: str, *, exists: bool, force: bool) -> None:
+    """Refuse to write over something, unless told to."""
+    if exists and not force:
+        raise ParameterError(f"{place!r} exists already; name another, or give --force to replace it")

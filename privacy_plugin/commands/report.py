@@ -1,0 +1,84 @@
+"""`report`: judge a table and write it down for people."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privacy_plugin.certificate import CertificateStore
+from privacy_plugin.commands.inputs import open_input, open_population, require_free, without_identifiers
+from privacy_plugin.commands.options import (
+    CertificateFolder,
+    Data,
+    Force,
+    Json,
+    PolicyFile,
+    Population,
+    Table,
+    Url,
+    WithoutIdentifiers,
+)
+from privacy_plugin.commands.terminal import Terminal, command
+from privacy_plugin.commands.verdicts import exit_code, show_verdict
+from privacy_plugin.plan import load_plan
+from privacy_plugin.policy import Policy
+
+Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", show_default=False)]
+Before = Annotated[
+    str | None,
+    typer.Option(help="The table before it was anonymized, to compare with: a file or a table.", show_default=False),
+]
+PlanFile = Annotated[
+    Path | None, typer.Option("--plan", help="The plan that made the table, to show in the report.", show_default=False)
+]
+Title = Annotated[str | None, typer.Option(help="The title of the page.", show_default=False)]
+
+
+@command
+def report(
+    policy: PolicyFile,
+    output: Output,
+    data: Data = None,
+    url: Url = None,
+    table: Table = None,
+    population: Population = None,
+    before: Before = None,
+    plan: PlanFile = None,
+    certificate_folder: CertificateFolder = None,
+    title: Title = None,
+    without_identifier_columns: WithoutIdentifiers = False,
+    force: Force = False,
+    as_json: Json = False,
+) -> int:
+    """Judge a table and write a report: one HTML file that needs no network and holds no value of the table.
+
+    Exit codes are those of check; the report is written whatever the verdict.
+
+    For example:
+
+    - `privacy-plugin report release.csv --policy policy.yaml --output report.html`
+    - `privacy-plugin report release.csv -p policy.yaml -o report.html --before visits.csv --plan plan.json`
+    """
+    terminal = Terminal(as_json=as_json)
+    require_free(str(output), exists=output.exists(), force=force)
+    rules = Policy.load(policy)
+    shown_plan = load_plan(plan) if plan else None
+    opened = open_input(data, url, table)
+    others = open_population(rules, population, opened, policy_file=policy)
+    source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
+    verdicts = []
+    with terminal.working("judging") as progress:
+        if before is not None:
+            earlier = without_identifiers(opened.beside(before), rules)
+            verdicts.append(("before", rules.judge(earlier, population=others)))
+        verdict = rules.judge(source, population=others, fingerprint=True)
+        verdicts.append(("after" if before is not None else opened.name, verdict))
+        certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
+        progress("drawing")
+        from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
+
+        write_report(output, policy=rules, verdicts=verdicts, plan=shown_plan, certificate=certificate, title=title)
+    show_verdict(terminal.people, verdict.to_dict(), label=opened.name)
+    terminal.say(f"report: {output}")
+    terminal.result({**verdict.to_dict(), "report": str(output)})
+    return exit_code(verdict)

@@ -1,0 +1,97 @@
+"""A verdict in the terminal: the colour, the table, and what to do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
+from privacy_plugin.gate import Verdict
+from privacy_plugin.plan import Plan
+from privacy_plugin.requirement import shown
+
+_STYLES = {"passed": "green", "failed": "red", "not_evaluated": "yellow"}
+
+
+def exit_code(verdict: Verdict) -> int:
+    """Return 0 for an open gate, 1 where a requirement failed, 2 where something could not be looked at."""
+    if verdict.passed:
+        return PASSED
+    return FAILED if any(finding.status == "failed" for finding in verdict.findings) else BAD_INPUT
+
+
+def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, reveal: bool = False) -> None:
+    """Print a verdict (as `Verdict.to_dict` or a certificate has it): every requirement, and what is to be done."""
+    passed = verdict["passed"]
+    colour = "green" if passed else "red"
+    words = "PASSED: the gate is open" if passed else "FAILED: the gate is closed"
+    parts: list[RenderableType] = [Text(f"{words} ({label})", style=f"bold {colour}")]
+    parts += [Text(f"• {problem}") for problem in verdict["problems"]]
+    if verdict["findings"]:
+        parts.append(findings_table(verdict))
+    failed = [finding for finding in verdict["findings"] if not finding["passed"]]
+    parts += [Padding(Text(f"• {finding['reason']}"), (0, 0, 1, 0)) for finding in failed]
+    parts += [Text(f"note: {note}", style="dim") for note in verdict["notes"]]
+    console.print(Panel(Group(*parts), border_style=colour, box=box.ROUNDED, padding=(0, 1)))
+    if reveal:
+        for finding in failed:
+            _show_worst(console, finding)
+
+
+def findings_table(verdict: Mapping[str, Any]) -> Table:
+    """Return every requirement with its value."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    table.add_column("requirement")
+    table.add_column("found", justify="right")
+    table.add_column("people affected", justify="right")
+    table.add_column("")
+    for finding in verdict["findings"]:
+        affected = 0 if finding["passed"] else finding["people_affected"]
+        table.add_row(
+            Text(finding["requirement"]),
+            "-" if finding["value"] is None else shown(finding["value"]),
+            "-" if affected is None else f"{affected:,}",
+            Text(finding["status"].replace("_", " "), style=_STYLES[finding["status"]]),
+        )
+    return table
+
+
+def plan_table(plan: Plan) -> Table:
+    """Return the level of every quasi-identifier."""
+    from privacy_plugin.report.change import level_words  # the report's libraries are slow to load
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("column", "level", "its values became"):
+        table.add_column(head)
+    for name, level in plan.levels.items():
+        hierarchy = plan.hierarchies[name]
+        table.add_row(Text(name), f"{level} of {hierarchy.height}", Text(level_words(hierarchy, level)))
+    return table
+
+
+def plan_words(plan: Plan) -> str:
+    """Say what a plan costs."""
+    return (
+        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} rows suppressed "
+        f"({plan.suppressed_share:.2%})"
+    )
+
+
+def _show_worst(console: Console, finding: Mapping[str, Any]) -> None:
+    """Print the worst classes with the values of their quasi-identifiers."""
+    worst = (finding["measurement"] or {}).get("worst")
+    if not worst:
+        return
+    table = Table(title=Text(f"worst classes: {finding['requirement']}"), box=box.SIMPLE, title_justify="left")
+    names = list(worst[0]["members"])
+    for head in (*names, "people", "value"):
+        table.add_column(Text(head))
+    for item in worst:
+        values = (Text(str(item["members"][name])) for name in names)
+        table.add_row(*values, f"{item['people']:,}", shown(item["value"]))
+    console.print(table)

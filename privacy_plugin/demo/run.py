@@ -1,0 +1,201 @@
+"""The reference pipeline from the terminal: red, anonymized, green, released, and where to look."""
+
+import importlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
+from privacy_plugin.commands.verdicts import plan_table, plan_words, show_verdict
+from privacy_plugin.plan import Plan, load_plan
+from privacy_plugin.policy import Policy
+
+_DEFINITIONS = "privacy_plugin.demo.definitions"
+_ANONYMIZED = "visits_anonymized"
+
+
+def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
+    """Run both jobs of the reference pipeline in this process and show what came of them.
+
+    Returns 0 when the gate refused the table as it is and released the anonymized one, 1 when it did not, 2 without
+    Dagster. The warehouse, certificates and reports go to `folder`.
+    """
+    if find_spec("dagster") is None:
+        console.print(Text("The demo runs on Dagster: pip install 'privacy-plugin[dagster]'", style="bold red"))
+        return BAD_INPUT
+    started = perf_counter()
+    place = Path(folder).absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    with _environment(place, rows), _quiet():
+        with console.status("loading Dagster"):
+            definitions = _load()
+        pipeline = _Pipeline(definitions, console)
+        _say(console, "1", f"A hospital with {rows:,} visits, and the register of the people around it")
+        refused = pipeline.run("release_as_is", f"generating {rows:,} visits and judging them as they are", set())
+        _say(console, "2", "The gate judges the table as it is, without its identifiers")
+        show_verdict(console, refused.verdict, label=refused.gate)
+        _say(console, "3", "The pipeline generalizes as little as the policy allows, and the gate judges again")
+        made = {"hospital_visits", "population_register"}
+        released = pipeline.run("release_anonymized", "generalizing, judging and releasing", made)
+        plan = load_plan(place / "plans" / f"{_ANONYMIZED}.json") if _ANONYMIZED in released.made else None
+        if plan is not None:
+            console.print(plan_table(plan))
+            console.print(Text(plan_words(plan)))
+        show_verdict(console, released.verdict, label=released.gate)
+        with console.status("comparing before and after"):
+            comparison = _compared(definitions.POLICY, place, plan, released) if plan else None
+    _show_outcome(console, refused, released, place, comparison)
+    console.print(Text(f"Done in {perf_counter() - started:.0f} seconds.", style="dim"))
+    held = not refused.verdict["passed"] and not refused.released
+    return PASSED if held and released.verdict["passed"] and released.released else FAILED
+
+
+class _Outcome:
+    """What one job did: the gate's recorded verdict, and whether the release was written."""
+
+    def __init__(self, result: Any) -> None:
+        evaluations = result.get_asset_check_evaluations()
+        self.gate = evaluations[0].asset_key.to_user_string() if evaluations else "no gate"
+        metadata: Mapping[str, Any] = evaluations[0].metadata if evaluations else {}
+        self.certificate = _path(metadata, "certificate") or _path(metadata, "refusal")
+        self.report = _path(metadata, "report file")
+        events = result.get_asset_materialization_events()
+        self.made = [event.asset_key.to_user_string() for event in events if event.asset_key]
+        self.released = next((name for name in self.made if name.endswith("_release")), None)
+        self.verdict = _recorded(self.certificate)
+
+
+class _Pipeline:
+    """The jobs of the reference pipeline, run without Dagster's log."""
+
+    def __init__(self, definitions: Any, console: Console) -> None:
+        self._definitions, self._console = definitions, console
+
+    def run(self, job: str, words: str, made: set[str]) -> _Outcome:
+        """Run one job, leaving out the assets that are made already."""
+        definition = self._definitions.defs.resolve_job_def(job)
+        keys = [key for key in definition.asset_layer.executable_asset_keys if key.to_user_string() not in made]
+        silent = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        with self._console.status(words):
+            result = definition.execute_in_process(
+                run_config=silent, asset_selection=keys if made else None, raise_on_error=False
+            )
+        return _Outcome(result)
+
+
+def _path(metadata: Mapping[str, Any], name: str) -> Path | None:
+    return Path(str(metadata[name].value)) if name in metadata else None
+
+
+def _recorded(path: Path | None) -> dict[str, Any]:
+    if path is None:
+        reason = "the job ended before its gate judged anything"
+        return {"passed": False, "problems": [reason], "findings": [], "notes": [], "rows": 0}
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["content"]
+    return content
+
+
+def _compared(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Path:
+    """Write one report of before and after, from the tables in the warehouse."""
+    from privacy_plugin.orchestration import WarehouseResource  # needs Dagster
+    from privacy_plugin.report import write_report
+
+    warehouse = WarehouseResource(url=os.environ["PRIVACY_PLUGIN_WAREHOUSE"])
+    try:
+        population = warehouse.table("population_register")
+        verdicts = [
+            (label, policy.judge(warehouse.table(name), population=population))
+            for label, name in (("as it is", "visits_as_is"), ("anonymized", _ANONYMIZED))
+        ]
+    finally:
+        warehouse.dispose()
+    paper = released.certificate
+    certificate = Certificate.from_json(paper.read_text(encoding="utf-8")) if paper else None
+    return write_report(place / "report.html", policy=policy, verdicts=verdicts, plan=plan, certificate=certificate)
+
+
+def _show_outcome(
+    console: Console, refused: _Outcome, released: _Outcome, place: Path, comparison: Path | None
+) -> None:
+    table = Table(box=box.ROUNDED, title="Verdicts and where to look", title_justify="left")
+    for head in ("gate", "verdict", "rows", "release", "report"):
+        table.add_column(head, overflow="fold")
+    for outcome in (refused, released):
+        passed = outcome.verdict["passed"]
+        table.add_row(
+            outcome.gate,
+            Text("passed" if passed else "failed", style="bold green" if passed else "bold red"),
+            f"{outcome.verdict['rows']:,}",
+            outcome.released or "blocked",
+            Text(_near(outcome.report)),
+        )
+    console.print(table)
+    lines = {
+        "before and after": comparison,
+        "certificate": released.certificate,
+        "warehouse": place / "warehouse.duckdb",
+        "in the browser": "dagster dev -m privacy_plugin.demo.definitions",
+    }
+    for name, where in lines.items():
+        if where is not None:
+            console.print(Text.assemble((f"{name}: ", "bold"), str(where)), soft_wrap=True)
+
+
+def _near(path: Path | None) -> str:
+    if path is None:
+        return "none"
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _say(console: Console, number: str, words: str) -> None:
+    console.print(Text.assemble((f" {number} ", "reverse bold"), " ", (words, "bold")), soft_wrap=True)
+
+
+def _load() -> Any:
+    """Load the pipeline; it reads the environment when it is loaded, so that an earlier load is not good enough."""
+    loaded = sys.modules.get(_DEFINITIONS)
+    return importlib.reload(loaded) if loaded else importlib.import_module(_DEFINITIONS)
+
+
+@contextmanager
+def _environment(place: Path, rows: int) -> Iterator[None]:
+    """Point the pipeline to the demo's folder, and put everything back afterwards."""
+    wanted = {
+        "PRIVACY_PLUGIN_WAREHOUSE": f"duckdb:///{place / 'warehouse.duckdb'}",
+        "PRIVACY_PLUGIN_OUTPUT": str(place),
+        "PRIVACY_PLUGIN_DEMO_ROWS": str(rows),
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what Dagster logs about its own running; what the gates found is shown by the demo itself."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,193 @@
+"""A first policy for a table nobody has described yet: measured, explained, and for a person to review.
+
+A role is proposed where the column's name or its values speak for it; everything else is left without a role, and a
+gate stays closed as long as a column has none. Uniqueness is measured on frequency tables: the share of people whom
+no other equals, by the column alone, and by all proposed quasi-identifiers with and without it.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from privacy_plugin import column_names
+from privacy_plugin.column_profile import ColumnProfile, profile, quantiles
+from privacy_plugin.errors import EmptyTableError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import written
+from privacy_plugin.frequency.values import SUPPRESSED, label
+from privacy_plugin.measuring import Tables
+from privacy_plugin.sources import Source, open_source
+
+_NEARLY_UNIQUE = 0.95
+_ENOUGH_ROWS = 50  # in a smaller table uniqueness says little
+_MOST_ROWS_A_PERSON = 50
+_MOST_VALUES_LISTED = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnProposal:
+    """The proposed role of one column (None: a person has to decide), and what speaks for it.
+
+    `unique_with` and `unique_without` are the shares of people made unique by the proposed quasi-identifiers with
+    and without this column.
+    """
+
+    profile: ColumnProfile
+    role: str | None
+    reason: str
+    unique_with: float | None = None
+    unique_without: float | None = None
+    hierarchy: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The column."""
+        return self.profile.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """Proposed roles for every column of a table."""
+
+    dataset: str
+    rows: int
+    columns: tuple[ColumnProposal, ...]
+    unique_share: float = field(default=0.0)
+
+    def named(self, role: str | None) -> tuple[str, ...]:
+        """The columns with a proposed role, or with none."""
+        return tuple(column.name for column in self.columns if column.role == role)
+
+
+def propose(
+    data: Any, *, dataset: str, reveal: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Proposal:
+    """Propose a role, with its reason, for every column of a table.
+
+    With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
+    columns and counts only. Cost: one grouping a column, one of all columns that may be quasi-identifiers, and a
+    projection of it for each.
+
+    >>> import pandas
+    >>> table = pandas.DataFrame({"age": [30, 30, 41], "disease": ["flu", "flu", "cold"], "ward": [1, 2, 2]})
+    >>> [(column.name, column.role) for column in propose(table, dataset="visits").columns]
+    [('age', 'quasi_identifier'), ('disease', 'sensitive'), ('ward', None)]
+    """
+    source = open_source(data)
+    with source.snapshot() as snapshot:
+        if not snapshot.row_count():
+            raise EmptyTableError("the table has no rows; there is nothing to propose a policy from")
+        proposed: list[ColumnProposal] = []
+        for name in snapshot.columns:
+            progress(f"looking at column {name!r}")
+            table = snapshot.frequencies([name])
+            column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
+            proposed.append(_with_hierarchy(column, table, reveal=reveal))
+        rows = proposed[0].profile.rows
+        return _measured(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
+
+
+def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
+    """Propose a role by name and values; the first rule that speaks wins."""
+    name = column.name
+
+    def proposal(role: str | None, reason: str) -> ColumnProposal:
+        return ColumnProposal(profile=column, role=role, reason=reason)
+
+    if column.kind == "empty" or column.is_constant:
+        return proposal("insensitive", "every row has the same value, which tells nobody apart")
+    if column_names.suggests_identifier(name):
+        return proposal(*_identifier(column, has_unit=has_unit))
+    if _is_key(column):
+        return proposal("identifier", "nearly every row has a value of its own, as a key has")
+    if column.kind == "date":
+        return proposal("quasi_identifier", "dates of birth, visits and events are known to others")
+    if column_names.suggests_sensitive(name):
+        return proposal("sensitive", "its name suggests what people would rather keep to themselves")
+    if column_names.suggests_quasi_identifier(name):
+        return proposal("quasi_identifier", "its name suggests what others know of a person")
+    return proposal(None, "neither its name nor its values say whether an attacker knows it or would like to")
+
+
+def _is_key(column: ColumnProfile) -> bool:
+    if column.rows < _ENOUGH_ROWS or column_names.suggests_quasi_identifier(column.name):
+        return False
+    if column.kind in ("text", "code"):
+        return column.unique_share >= _NEARLY_UNIQUE
+    return column.whole and column.distinct == column.rows and not column.missing
+
+
+def _identifier(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, str]:
+    if column.unique_share >= _NEARLY_UNIQUE or not column_names.suggests_person(column.name):
+        return "identifier", "its name suggests that it says who a person is"
+    average = column.rows / column.distinct
+    if has_unit or column.missing or average > _MOST_ROWS_A_PERSON:
+        return None, "its name suggests a key, but its values repeat: a key of people, of places or of things?"
+    return "unit", f"its name suggests a key of people, who have {average:.1f} rows each: classes count people by it"
+
+
+def _with_hierarchy(column: ColumnProposal, table: FrequencyTable, *, reveal: bool) -> ColumnProposal:
+    if column.role != "quasi_identifier":
+        return column
+    found = column.profile
+    rule: dict[str, Any] | None = None
+    if column_names.suggests_postcode(found.name) and found.kind in ("code", "number"):
+        rule = {"mask": {"length": found.longest}}
+    elif found.kind == "date":
+        rule = {"dates": {"levels": ["month", "year", "decade"]}}
+    elif found.kind == "number" and column_names.suggests_age(found.name):
+        rule = {"intervals": {"start": 0, "stop": 100, "widths": [5, 10, 20]}}
+    elif found.kind == "number" and found.distinct > _MOST_VALUES_LISTED // 4:
+        rule = {"intervals": _intervals(*quantiles(table, (0.05, 0.95)))}
+    elif found.kind == "code":
+        rule = {"mask": {"length": found.longest}}
+    elif reveal and found.distinct <= _MOST_VALUES_LISTED:
+        rule = {"tree": [label(v) for v in table.dictionaries[0] if v is not None and v != SUPPRESSED]}
+    return replace(column, hierarchy=rule)
+
+
+def _intervals(low: float, high: float) -> dict[str, Any]:
+    """Round steps over the bulk of the values; the ends are open, so that no extreme value is told."""
+    span = max(high - low, abs(high) * 1e-6, 1e-9)
+    unit = Fraction(10) ** math.floor(math.log10(span / 10))
+    width = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * 10 >= Fraction(span))
+    coarse = width * 5
+    start = math.floor(Fraction(Decimal(low)) / coarse) * coarse
+    stop = (math.floor(Fraction(Decimal(high)) / coarse) + 1) * coarse
+    return {"start": written(start), "stop": written(stop), "widths": [written(width), written(coarse)]}
+
+
+def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
+    """Measure what every possible quasi-identifier adds to the share of people made unique."""
+    known, open_columns = proposal.named("quasi_identifier"), proposal.named(None)
+    if not known:
+        return proposal
+    unit = next(iter(proposal.named("unit")), None)
+    people = source.frequencies([unit]).distinct if unit else proposal.rows
+    tables = Tables(source)
+    progress("grouping by all of them together")
+    tables.frequencies([*known, *open_columns], unit=unit)  # the others are made from this one
+
+    def unique(columns: Iterable[str]) -> float:
+        chosen = list(columns)
+        progress(f"measuring uniqueness by {len(chosen)} columns")
+        if not chosen:
+            return 0.0
+        table = tables.frequencies(chosen, unit=unit)
+        return min(1.0, int((table.counts == 1).sum()) / people)  # a person of several rows may be unique in several
+
+    together = unique(known)
+
+    def measured(column: ColumnProposal) -> ColumnProposal:
+        if column.name in known:
+            others = [name for name in known if name != column.name]
+            return replace(column, unique_with=together, unique_without=unique(others))
+        if column.role is None:
+            return replace(column, unique_with=unique([*known, column.name]), unique_without=together)
+        return column
+
+    columns = tuple(measured(column) for column in proposal.columns)
+    return replace(proposal, columns=columns, unique_share=together)

@@ -1,0 +1,105 @@
+"""A proposal as a policy file that a person reviews: closed until they have."""
+
+import re
+from typing import Any
+
+import yaml
+
+from privacy_plugin.proposal import ColumnProposal, Proposal
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]")
+_SPECIAL = frozenset({"yes", "no", "on", "off", "true", "false", "null", "y", "n"})
+
+_HEAD = """\
+# A PROPOSAL, made by `privacy-plugin init` from counts about the table. Nobody has reviewed it yet.
+# Every gate refuses this file as long as the next line is in it. Before you remove that line:
+#  - read every role below: identifier (never released), quasi_identifier (an attacker may know it), sensitive (an
+#    attacker would like to know it), insensitive (neither), unit (ties the rows of one person together);
+#  - decide about the columns that stand there as comments: without a role for each, the gate stays closed;
+#  - set the requirements that your release needs; the ones below are a starting point, not legal advice.
+unreviewed: remove this line once every role has been reviewed
+"""
+
+
+def policy_text(proposal: Proposal) -> str:
+    """Write the proposal as YAML with a reason for every column."""
+    blocks = [_undecided(column) if column.role is None else _decided(column) for column in proposal.columns]
+    return "\n".join(
+        [
+            _HEAD,
+            "version: 1",
+            f"dataset: {_scalar(proposal.dataset)}",
+            "",
+            f"# {proposal.rows:,} rows. The proposed quasi-identifiers together make {proposal.unique_share:.1%} of "
+            "the people unique.",
+            "columns:",
+            *blocks,
+            "",
+            *_requirements(proposal),
+            "",
+            "anonymize:",
+            "  max_suppression: 0.05  # at most this share of the rows may be left out",
+            "",
+        ]
+    )
+
+
+def why(column: ColumnProposal) -> str:
+    """Explain a role: what speaks for it, and what was measured."""
+    found = column.profile
+    words = [column.reason, f"{found.distinct:,} distinct values"]
+    words.append(f"alone it makes {found.unique_share:.1%} of the people unique")
+    if column.unique_with is not None and column.unique_without is not None:
+        among = "with the other quasi-identifiers" if column.role else "if it joined the quasi-identifiers"
+        words.append(f"{among} {column.unique_with:.1%}, without it {column.unique_without:.1%}")
+    if found.missing:
+        words.append(f"{found.missing / found.rows:.1%} missing")
+    return "; ".join(words)
+
+
+def _decided(column: ColumnProposal) -> str:
+    lines = [f"  {_scalar(column.name)}:", f"    role: {column.role}"]
+    if column.hierarchy is not None:
+        lines.append(f"    hierarchy: {_flow(column.hierarchy)}")
+    elif column.role == "quasi_identifier":
+        lines.append(
+            "    # hierarchy: needed to generalize: {tree: {group: [value, ...], ...}}, or a CSV file with the"
+        )
+        lines.append("    #   lines value;group;*  (`privacy-plugin init --reveal` lists the values of short columns)")
+    lines.append(f"    why: {_quoted(why(column))}")
+    return "\n".join(lines)
+
+
+def _undecided(column: ColumnProposal) -> str:
+    name = _scalar(column.name)
+    return "\n".join(
+        [
+            f"  # {name}: NO ROLE YET. {why(column)}.",
+            "  #   Could others know it? quasi_identifier. Would they like to? sensitive. Neither? insensitive.",
+            f"  # {name}: <role>",
+        ]
+    )
+
+
+def _requirements(proposal: Proposal) -> list[str]:
+    lines = ["requirements:", "  - preset: k5  # nobody among fewer than five people who look alike"]
+    if proposal.named("sensitive"):
+        line = "- l_diversity: {variant: distinct, at_least: 2}  # for every sensitive column"
+        unit = proposal.named("unit")
+        lines.append(f"  # {line}; needs one row a person" if unit else f"  {line}")
+    return lines
+
+
+def _scalar(text: str) -> str:
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _SPECIAL
+    return text if plain else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=1_000_000).strip()
+
+
+def _flow(hierarchy: dict[str, Any]) -> str:
+    return yaml.safe_dump(
+        hierarchy, default_flow_style=True, allow_unicode=True, sort_keys=False, width=1_000_000
+    ).strip()
