@@ -12,6 +12,7 @@ from privacy_plugin.orchestration.automation import when_gate_passed
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset
+from privacy_plugin.orchestration.scaffolding import PrivacyGateScaffolder
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.orchestration.warehouse import WarehouseResource
 from privacy_plugin.policy import Policy
@@ -22,6 +23,7 @@ class _ResourceNames(TypedDict):
     certificates: str
 
 
+@dg.scaffold_with(PrivacyGateScaffolder)
 class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     """Releases a table of a warehouse under a privacy policy, and only then.
 

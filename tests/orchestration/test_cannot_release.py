@@ -352,7 +352,7 @@ def test_an_asset_that_hands_over_nothing_readable(pipeline: Pipeline) -> None:
 
 
 def test_a_source_that_does_not_ask_is_not_believed(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
-    from privacy_plugin.sources.sql_table import SqlTable
+    from privacy_plugin.sources import SqlTable
 
     judging(pipeline)
     assert pipeline.run("judged").success

@@ -1,0 +1,95 @@
+"""Automation waits for the gate: a release is asked for only after every blocking check of the newest data passed."""
+
+import dagster as dg
+import pytest
+
+from privacy_plugin.orchestration import build_privacy_checks, build_release_asset, when_gate_passed
+from tests.orchestration.pipeline import Pipeline, raw_rows, safe_rows
+
+
+@pytest.fixture
+def automatic(pipeline: Pipeline) -> Pipeline:
+    pipeline.write("judged", safe_rows())
+
+    @dg.asset
+    def judged() -> None:
+        """Stands for whatever made the table."""
+
+    pipeline.definitions = [
+        judged,
+        build_privacy_checks(asset="judged", policy=pipeline.policy, table="judged"),
+        build_release_asset(
+            name="release",
+            asset="judged",
+            policy=pipeline.policy,
+            table="judged",
+            automation_condition=when_gate_passed(),
+        ),
+    ]
+    return pipeline
+
+
+class Daemon:
+    """What Dagster's daemon would do, tick by tick."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._defs = dg.Definitions(
+            assets=[item for item in pipeline.definitions if not isinstance(item, dg.AssetChecksDefinition)],
+            asset_checks=[item for item in pipeline.definitions if isinstance(item, dg.AssetChecksDefinition)],
+            resources=pipeline.resources,
+        )
+        self._instance = pipeline.instance
+        self._cursor = None
+        self.asks()
+
+    def asks(self) -> bool:
+        """Tell whether the next tick asks for the release."""
+        result = dg.evaluate_automation_conditions(self._defs, instance=self._instance, cursor=self._cursor)
+        self._cursor = result.cursor
+        return result.get_num_requested(dg.AssetKey("release")) > 0
+
+
+def materialize_without_checks(pipeline: Pipeline) -> None:
+    selection = dg.AssetSelection.assets("judged").without_checks()
+    dg.materialize(pipeline.definitions, selection=selection, resources=pipeline.resources, instance=pipeline.instance)
+
+
+def test_passed_checks_of_the_newest_data(automatic: Pipeline) -> None:
+    daemon = Daemon(automatic)
+    assert automatic.run("judged").success
+    assert daemon.asks()
+
+
+def test_checks_that_never_ran(automatic: Pipeline) -> None:
+    daemon = Daemon(automatic)
+    materialize_without_checks(automatic)
+    assert not daemon.asks()
+
+
+def test_failed_checks(automatic: Pipeline) -> None:
+    daemon = Daemon(automatic)
+    automatic.write("judged", raw_rows().drop(columns="name"))
+    assert not automatic.run("judged").success
+    assert not daemon.asks()
+
+
+def test_checks_older_than_the_data(automatic: Pipeline) -> None:
+    assert automatic.run("judged", "release").success
+    daemon = Daemon(automatic)
+    materialize_without_checks(automatic)
+    assert not daemon.asks()
+
+
+def test_plain_eager_would_ask(automatic: Pipeline) -> None:
+    """What the condition adds: without it, the release of unchecked data is asked for (and refuses by itself)."""
+    automatic.definitions[-1] = build_release_asset(
+        name="release",
+        asset="judged",
+        policy=automatic.policy,
+        table="judged",
+        automation_condition=dg.AutomationCondition.eager(),
+    )
+    daemon = Daemon(automatic)
+    materialize_without_checks(automatic)
+    assert daemon.asks()
+    assert not automatic.run("release").success

@@ -1,0 +1,144 @@
+"""The component: listed by `dg`, scaffolded, and working from a defs.yaml."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+import yaml
+from dagster._core.remote_representation.external_data import RepositorySnap
+from dagster._serdes import serialize_value
+from dagster.components.testing import create_defs_folder_sandbox
+
+from privacy_plugin.orchestration import PrivacyGateComponent, WarehouseResource
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows
+
+TYPE = "privacy_plugin.orchestration.PrivacyGateComponent"
+
+
+def attributes(url: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "policy": "policy.yaml",
+        "source_table": "raw",
+        "anonymized_table": "anonymized",
+        "release_table": "release",
+        "warehouse_url": url,
+        "output_folder": "privacy",
+        **changes,
+    }
+
+
+def run(defs: dg.Definitions, *assets: str) -> dg.ExecuteInProcessResult:
+    job = dg.define_asset_job("everything", selection=list(assets))
+    merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
+    return merged.resolve_job_def("everything").execute_in_process(raise_on_error=False)
+
+
+def test_a_defs_yaml_makes_the_whole_path(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline.write("raw", raw_rows())
+    monkeypatch.setenv("TEST_WAREHOUSE", pipeline.url)
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent,
+            defs_yaml_contents={"type": TYPE, "attributes": attributes("{{ env.TEST_WAREHOUSE }}")},
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            result = run(defs, "anonymized", "release")
+            assert result.success, errors(result)
+            assert all(outcome(result).values())
+            assert pipeline.read("release")
+            assert list((sandbox.project_root / "privacy" / "certificates").rglob("*.json"))
+
+
+def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipeline) -> None:
+    pipeline.write("raw", raw_rows().drop(columns="name"))
+    with create_defs_folder_sandbox() as sandbox:
+        given = attributes(pipeline.url, anonymized_table=None, automatic=True)
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent, defs_yaml_contents={"type": TYPE, "attributes": given}
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            result = run(defs, "release")
+            assert not result.success
+            assert "no gate has judged" in errors(result)
+            assert pipeline.read("release") is None
+
+
+def shown_by_dagster(defs: dg.Definitions) -> str:
+    """Return what Dagster's pages get to know of definitions."""
+    return serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
+
+
+def test_a_password_in_the_address_is_shown_nowhere() -> None:
+    url = "postgresql+psycopg://me:MARKER-PASSWORD@nowhere.invalid/house"
+    written_down = dg.Definitions(resources={"warehouse": WarehouseResource(url=url)})
+    assert "MARKER-PASSWORD" in shown_by_dagster(written_down)
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent, defs_yaml_contents={"type": TYPE, "attributes": attributes(url)}
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            shown = shown_by_dagster(defs)
+            assert "release_warehouse" in shown
+            assert "MARKER-PASSWORD" not in shown
+            result = run(defs, "anonymized")
+            assert not result.success
+            assert "MARKER-PASSWORD" not in errors(result)
+
+
+def test_what_is_scaffolded_loads() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=PrivacyGateComponent)
+        assert Policy.load(path / "policy.yaml").dataset == "visits"
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            keys = {key.to_user_string() for key in defs.resolve_all_asset_keys()}
+            assert {"visits_anonymized", "visits_release"} <= keys
+
+
+@pytest.mark.slow
+def test_dg_lists_checks_and_launches_it(pipeline: Pipeline, tmp_path: Path) -> None:
+    pipeline.write("raw", raw_rows())
+    folder = tmp_path / "project"
+    gate = folder / "src" / "house" / "defs" / "gate"
+    gate.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "house"\nversion = "0"\n'
+        '[tool.dg]\ndirectory_type = "project"\n[tool.dg.project]\nroot_module = "house"\n'
+    )
+    (gate.parent.parent / "__init__.py").touch()
+    (gate.parent / "__init__.py").touch()
+    (gate.parent.parent / "definitions.py").write_text(
+        "from pathlib import Path\nimport dagster as dg\n\n\n@dg.definitions\ndef defs():\n"
+        "    found = dg.load_from_defs_folder(path_within_project=Path(__file__).parent)\n"
+        "    return dg.Definitions.merge(found, dg.Definitions(executor=dg.in_process_executor))\n"
+    )
+    (gate / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+    (gate / "defs.yaml").write_text(yaml.safe_dump({"type": TYPE, "attributes": attributes(pipeline.url)}))
+    listed = json.loads(_dg(folder, "list", "components", "--json"))
+    assert TYPE in json.dumps(listed)
+    assert "loaded successfully" in _dg(folder, "check", "defs")
+    _dg(folder, "launch", "--assets", "anonymized,release")
+    assert pipeline.read("release")
+
+
+def _dg(folder: Path, *arguments: str) -> str:
+    scripts = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "VIRTUAL_ENV": str(scripts.parent),
+        "PYTHONPATH": str(folder / "src"),
+    }
+    done = subprocess.run(
+        [str(scripts / "dg"), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout

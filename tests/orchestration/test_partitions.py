@@ -1,0 +1,195 @@
+"""Every partition is judged, certified and released on its own."""
+
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+import pytest
+
+from privacy_plugin.errors import ParameterError, PolicyError
+from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, released, safe_rows
+
+MONTHS = dg.StaticPartitionsDefinition(["2024-01", "2024-02", 'odd "key".x'])
+JANUARY, FEBRUARY, ODD = MONTHS.get_partition_keys()
+
+
+def monthly_policy() -> Policy:
+    given = policy_dict()
+    given["columns"]["month"] = "insensitive"
+    return Policy.from_dict(given)
+
+
+def monthly(pipeline: Pipeline, frames: dict[str, pd.DataFrame]) -> Pipeline:
+    """One table with a column that says which month a row is of; judged and released month by month."""
+    pipeline.policy = monthly_policy()
+    pipeline.write("judged", pd.concat([frame.assign(month=month) for month, frame in frames.items()]))
+
+    @dg.asset(partitions_def=MONTHS)
+    def judged() -> None:
+        """Stands for whatever made the table."""
+
+    common: dict[str, Any] = {
+        "asset": judged,
+        "policy": pipeline.policy,
+        "table": "judged",
+        "partition_column": "month",
+    }
+    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    return pipeline
+
+
+def test_a_partition_is_judged_and_released_without_the_others(any_pipeline: Pipeline) -> None:
+    monthly(any_pipeline, {JANUARY: safe_rows(), FEBRUARY: raw_rows().drop(columns="name"), ODD: safe_rows(80)})
+    january = any_pipeline.run(partition_key=JANUARY)
+    assert january.success, errors(january)
+    february = any_pipeline.run(partition_key=FEBRUARY)
+    assert not february.success
+    assert outcome(february)["k_anonymity"] is False
+    odd = any_pipeline.run(partition_key=ODD)
+    assert odd.success, errors(odd)
+    assert len(any_pipeline.read("release_2024-01") or ()) == 40
+    assert any_pipeline.read("release_2024-02") is None
+    assert len(any_pipeline.read('release_odd ""key"".x') or ()) == 80
+    assert len(any_pipeline.certificate_files()) == 3
+
+
+def test_a_check_result_belongs_to_its_partition(pipeline: Pipeline) -> None:
+    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: safe_rows()})
+    result = pipeline.run(partition_key=JANUARY)
+    assert {evaluation.partition for evaluation in result.get_asset_check_evaluations()} == {JANUARY}
+
+
+def test_a_certificate_of_another_partition(pipeline: Pipeline) -> None:
+    """February has the very rows of January, so that only the partition's name tells the certificates apart."""
+    same = safe_rows()
+    monthly(pipeline, {JANUARY: same, FEBRUARY: same})
+    assert pipeline.run("judged", partition_key=JANUARY).success
+    refused = pipeline.run("release", partition_key=FEBRUARY)
+    assert not refused.success
+    assert "no gate has judged partition '2024-02'" in errors(refused)
+    store = pipeline.certificates.store(dg.AssetKey("judged"))
+    store.path("visits", FEBRUARY).write_text(store.path("visits", JANUARY).read_text())
+    refused = pipeline.run("release", partition_key=FEBRUARY)
+    assert not refused.success
+    assert "another partition" in errors(refused)
+    assert pipeline.read("release_2024-02") is None
+
+
+def test_a_failed_partition_refuses_in_a_later_run_and_the_other_does_not(pipeline: Pipeline) -> None:
+    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: raw_rows().drop(columns="name")})
+    assert pipeline.run("judged", partition_key=JANUARY).success
+    assert not pipeline.run("judged", partition_key=FEBRUARY).success
+    assert not released(pipeline.run("release", partition_key=FEBRUARY))
+    assert released(pipeline.run("release", partition_key=JANUARY))
+
+
+def test_a_partition_without_rows_is_not_private(pipeline: Pipeline) -> None:
+    monthly(pipeline, {JANUARY: safe_rows()})
+    result = pipeline.run(partition_key=FEBRUARY)
+    assert not result.success
+    assert outcome(result)["privacy_structure"] is False
+
+
+def test_a_gate_without_partitions_opens_no_partition(pipeline: Pipeline) -> None:
+    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: safe_rows()})
+    asset, _, release = pipeline.definitions
+    whole = build_privacy_checks(asset="judged", policy=pipeline.policy, table="judged")
+    pipeline.definitions = [asset, whole, release]
+    assert pipeline.run("judged", partition_key=JANUARY).success
+    refused = pipeline.run("release", partition_key=JANUARY)
+    assert not refused.success
+    assert "no gate has judged partition" in errors(refused)
+
+
+def test_partitions_are_generalized_on_their_own(any_pipeline: Pipeline) -> None:
+    any_pipeline.policy = monthly_policy()
+    any_pipeline.write("raw", pd.concat([raw_rows().assign(month=JANUARY), raw_rows(70).assign(month=FEBRUARY)]))
+    common: dict[str, Any] = {"policy": any_pipeline.policy, "partitions_def": MONTHS}
+    table = {"asset": "anonymized", "table": "anonymized_{partition}"}
+    any_pipeline.definitions = [
+        dg.AssetSpec("raw"),
+        build_anonymized_asset(name="anonymized", asset="raw", table="raw", partition_column="month", **common),
+        build_privacy_checks(**table, **common),
+        build_release_asset(name="release", **table, **common),
+    ]
+    for month in (JANUARY, FEBRUARY):
+        result = any_pipeline.run(partition_key=month)
+        assert result.success, errors(result)
+    months = {row[-1] for row in any_pipeline.read("release_2024-02") or ()}
+    assert months == {FEBRUARY}
+    assert len(list((any_pipeline.folder / "plans").iterdir())) == 2
+
+
+def test_frames_are_handed_over_by_partition(pipeline: Pipeline) -> None:
+    @dg.asset(partitions_def=MONTHS)
+    def judged(context: dg.AssetExecutionContext) -> pd.DataFrame:
+        return safe_rows() if context.partition_key == JANUARY else raw_rows().drop(columns="name")
+
+    common: dict[str, Any] = {"asset": judged, "policy": pipeline.policy}
+    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    assert pipeline.run(partition_key=JANUARY).success
+    assert not pipeline.run(partition_key=FEBRUARY).success
+    assert not pipeline.run("release", partition_key=FEBRUARY).success
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"table": "judged", "partitions_def": MONTHS},
+        {"table": "judged_{partition}"},
+        {"table": "judged", "partition_column": "month"},
+        {"partitions_def": MONTHS, "partition_column": "month"},
+    ],
+)
+def test_it_is_said_what_a_partition_is_before_anything_runs(arguments: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError):
+        build_privacy_checks(asset="judged", policy=monthly_policy(), **arguments)
+
+
+def test_partitions_never_replace_each_other() -> None:
+    with pytest.raises(ParameterError, match="every partition would replace"):
+        build_release_asset(
+            name="release",
+            asset="judged",
+            policy=monthly_policy(),
+            table="judged",
+            target="release",
+            partitions_def=MONTHS,
+            partition_column="month",
+        )
+
+
+def test_the_column_of_partitions_is_not_generalized() -> None:
+    with pytest.raises(PolicyError, match="cannot be generalized"):
+        build_anonymized_asset(
+            name="anonymized",
+            asset="raw",
+            policy=Policy.from_dict(policy_dict()),
+            table="raw",
+            partitions_def=MONTHS,
+            partition_column="zip",
+        )
+
+
+def test_a_misspelt_partition_column_closes_the_gate(pipeline: Pipeline) -> None:
+    """SQLite reads an unknown name as text; a partition named like it would be the whole table."""
+    partitions = dg.StaticPartitionsDefinition(["mnth"])
+    pipeline.policy = monthly_policy()
+    pipeline.write("judged", safe_rows().assign(month=JANUARY))
+
+    @dg.asset(partitions_def=partitions)
+    def judged() -> None:
+        """Stands for whatever made the table."""
+
+    common: dict[str, Any] = {
+        "asset": judged,
+        "policy": pipeline.policy,
+        "table": "judged",
+        "partition_column": "mnth",
+    }
+    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    result = pipeline.run("judged", partition_key="mnth")
+    assert outcome(result)["privacy_structure"] is False
+    assert not pipeline.run("release", partition_key="mnth").success

@@ -1,0 +1,110 @@
+"""The warehouse and the certificate store as resources."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.remote_representation.external_data import RepositorySnap
+from dagster._serdes import serialize_value
+
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError
+from privacy_plugin.orchestration import CertificateStoreResource, WarehouseResource, build_release_asset
+from privacy_plugin.orchestration.certificates import file_name
+from privacy_plugin.orchestration.check_names import check_names
+from privacy_plugin.orchestration.warehouse import table_name
+from privacy_plugin.policy import Policy
+from privacy_plugin.requirement import require
+from tests.orchestration.pipeline import policy_dict
+
+
+def test_the_engine_is_made_once_and_closed_with_the_run(tmp_path: Path) -> None:
+    seen = []
+
+    @dg.op
+    def first(warehouse: WarehouseResource) -> None:
+        seen.append((warehouse.engine, warehouse.engine is warehouse.engine))
+        with warehouse.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE made AS SELECT 1 AS one")
+
+    @dg.job(resource_defs={"warehouse": WarehouseResource(url=f"duckdb:///{tmp_path / 'new folder' / 'house.db'}")})
+    def job() -> None:
+        first()
+
+    assert job.execute_in_process().success
+    ((engine, same),) = seen
+    assert same
+    assert engine.pool.checkedin() == 0
+    again = WarehouseResource(url=f"duckdb:///{tmp_path / 'new folder' / 'house.db'}?access_mode=read_only")
+    assert again.table("made").columns == ("one",)
+    again.dispose()
+
+
+@pytest.mark.parametrize("url", ["", "no url", "nonsense://me:MARKER-PASSWORD@host/x", "postgresql+nodriver://h/x"])
+def test_an_address_that_cannot_be_used_is_told_without_it(url: str) -> None:
+    with pytest.raises(SourceError, match="warehouse URL cannot be used") as told:
+        _ = WarehouseResource(url=url).engine
+    assert "MARKER-PASSWORD" not in str(told.value)
+    assert told.value.__suppress_context__
+
+
+def test_an_address_from_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVACY_PLUGIN_WAREHOUSE", "postgresql+psycopg://me:MARKER-PASSWORD@host/x")
+    defs = dg.Definitions(resources={"warehouse": WarehouseResource.from_environment()})
+    shown = serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
+    assert "PRIVACY_PLUGIN_WAREHOUSE" in shown
+    assert "MARKER-PASSWORD" not in shown
+
+
+def test_the_rows_of_a_partition_are_found_whatever_the_columns_type(tmp_path: Path) -> None:
+    warehouse = WarehouseResource(url=f"duckdb:///{tmp_path / 'house.db'}")
+    with warehouse.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TABLE visits AS "
+            "SELECT DATE '2024-01-01' + CAST(i % 2 AS INTEGER) AS day, i AS number FROM range(10) t(i)"
+        )
+    day = warehouse.table("visits", partition="2024-01-02", partition_column="day")
+    assert day.row_count() == 5
+    assert warehouse.table("visits", partition="3", partition_column="number").row_count() == 1
+    with pytest.raises(ColumnError, match="did you mean 'day'"):
+        warehouse.table("visits", partition="x", partition_column="dya")
+    warehouse.dispose()
+
+
+def test_a_partition_key_is_one_name_whatever_it_holds() -> None:
+    assert table_name("a.b_{partition}", partition='x"; DROP TABLE y.--') == '"a"."b_x""; DROP TABLE y.--"'
+    assert table_name("a.b", partition="x") == "a.b"
+
+
+def test_files_of_different_assets_and_partitions_never_share_a_name() -> None:
+    keys = [["a"], ["a", "b"], ["a-b"], ["a", "b", "c"], ["ä"], ["A" * 200], ["A" * 201]]
+    names = {file_name(dg.AssetKey(key), partition) for key in keys for partition in (None, "x", "../x", "b")}
+    assert len(names) == len(keys) * 4
+    assert all("/" not in name and ".." not in name and len(name) < 100 for name in names)
+
+
+def test_reports_may_be_served_from_an_address(tmp_path: Path) -> None:
+    store = CertificateStoreResource(folder=str(tmp_path), reports_url="https://reports.example/privacy/")
+    path = store.report_path(dg.AssetKey("visits"))
+    assert store.report_link(path) == "https://reports.example/privacy/visits.html"
+
+
+def test_checks_of_equal_metrics_have_different_names() -> None:
+    requirements = [
+        require("l_diversity", variant="distinct", sensitive="a b", at_least=2),
+        require("l_diversity", variant="distinct", sensitive="a_b", at_least=2),
+        require("k_anonymity", at_least=5),
+        require("k_anonymity", at_least=11),
+    ]
+    assert check_names(requirements) == (
+        "l_diversity_distinct_a_b",
+        "l_diversity_distinct_a_b_2",
+        "k_anonymity",
+        "k_anonymity_2",
+    )
+
+
+def test_a_release_never_replaces_what_it_reads() -> None:
+    with pytest.raises(ParameterError, match="is the table that is read"):
+        build_release_asset(
+            name="visits", asset="raw", policy=Policy.from_dict(policy_dict()), table="visits", target="visits"
+        )
