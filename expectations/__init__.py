@@ -12,7 +12,7 @@ from typing import Any
 
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # older versions of GX read it when they are imported
 
-from great_expectations.expectations.expectation import Expectation  # noqa: E402
+from great_expectations.expectations.expectation import Expectation
 
 
 def _expectations() -> dict[str, type[Expectation]]:

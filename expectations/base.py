@@ -84,7 +84,7 @@ class PrivacyExpectation(BatchExpectation):
         for name, value in waiting.items():
             require_parameter_shape(name, value)
         _require_roles(definition, given, waiting)
-        if given.get("unit") is not None and not definition.counts_people:
+        if values.get("unit") is not None and not definition.counts_people:
             raise ParameterError(f"{definition.name} is defined for one row a person; it takes no unit column")
         if definition.needs_population and "population" not in given:
             raise ParameterError(f"{definition.name} needs the population the people were drawn from")
@@ -184,7 +184,8 @@ def _require_roles(definition: Metric, given: Mapping[str, Any], waiting: Mappin
         named = [names] if role == "sensitive" else names
         require_columns(named, named, role=role)
         columns.extend(named)
-    require_columns(columns, columns, role=" and ".join(known))
+    if columns:
+        require_columns(columns, columns, role=" and ".join(known))
 
 
 def _checked_limits(definition: Metric, given: Mapping[str, Any], waiting: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,8 +23,13 @@ def metric_name(definition: Metric) -> str:
 
 def requirement_of(definition: Metric, arguments: Mapping[str, Any]) -> Requirement:
     """Build the requirement that an expectation's arguments state, refusing whatever `pp.require` refuses."""
+    defaults = {name: option.default for name, option in definition.options.items()}
     stated = {name: value for name, value in arguments.items() if value is not None}
-    chosen = {name: value for name, value in stated.items() if name not in (*definition.roles, *_SURROUNDINGS)}
+    chosen = {
+        name: value
+        for name, value in stated.items()
+        if name not in (*definition.roles, *_SURROUNDINGS) and not (name in defaults and value == defaults[name])
+    }
     return require(definition.name, sensitive=stated.get("sensitive"), **chosen)
 
 

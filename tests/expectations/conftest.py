@@ -1,0 +1,37 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from great_expectations.data_context.data_context.context_factory import project_manager
+
+from tests.expectations.examples import batch_definition
+
+ENGINES = [
+    "pandas",
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.postgres),
+    pytest.param("spark", marks=pytest.mark.spark),
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep these tests in one worker: importing Great Expectations takes as long as running them."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("great_expectations"))
+
+
+@pytest.fixture(autouse=True)
+def no_project() -> Iterator[None]:
+    """Every test starts without a current project."""
+    project_manager.set_project(None)
+    yield
+    project_manager.set_project(None)
+
+
+@pytest.fixture(params=ENGINES)
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    """Make batch definitions of rows in one of the engines."""
+    return lambda rows=None: batch_definition(request.param, tmp_path, rows)

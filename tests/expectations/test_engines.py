@@ -1,0 +1,201 @@
+"""The same answers on every engine of Great Expectations, computed there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from great_expectations.core.metric_domain_types import MetricDomainTypes
+from great_expectations.execution_engine import ExecutionEngine, PandasExecutionEngine
+from great_expectations.expectations.row_conditions import Column
+from great_expectations.validator.validator import Validator
+
+from privacy_plugin.expectations import (
+    ExpectTableKAnonymityToBeAtLeast,
+    ExpectTableLDiversityToBeAtLeast,
+    ExpectTableReidentificationRiskToBeAtMost,
+    ExpectTableTClosenessToBeAtMost,
+)
+from privacy_plugin.expectations.engines import _READERS, register_engine
+from tests.expectations.examples import POLICY, QUASI_IDENTIFIERS, ROWS, frame, loaded
+
+
+def k(limit: Any = 2, **arguments: Any) -> Any:
+    return ExpectTableKAnonymityToBeAtLeast(**{"quasi_identifiers": QUASI_IDENTIFIERS, "at_least": limit, **arguments})
+
+
+def test_every_engine_finds_what_the_gate_finds(anywhere: Any) -> None:
+    expected = [finding.to_dict() for finding in POLICY.judge(frame()).findings]
+    with anywhere() as (definition, parameters):
+        batch = definition.get_batch(parameters)
+        result = batch.validate(POLICY.to_expectation_suite())
+    found = [each.result["details"] for each in result.results[1:]]
+    assert [entry["value"] for entry in found] == pytest.approx([2, 3 / 2 ** (2 / 3), 5 / 14, 1 / 2])
+    assert found == expected
+
+
+def test_the_other_direction_of_each_limit(anywhere: Any) -> None:
+    sensitive = {"quasi_identifiers": QUASI_IDENTIFIERS, "sensitive": "disease"}
+    expectations = [
+        k(3),
+        ExpectTableLDiversityToBeAtLeast(**sensitive, at_least=3),
+        ExpectTableTClosenessToBeAtMost(**sensitive, below="5/14"),
+        ExpectTableReidentificationRiskToBeAtMost(quasi_identifiers=QUASI_IDENTIFIERS, at_most=0.49),
+    ]
+    with anywhere() as (definition, parameters):
+        batch = definition.get_batch(parameters)
+        results = [batch.validate(expectation) for expectation in expectations]
+    assert [result.success for result in results] == [False] * 4
+    assert [result.exception_info["raised_exception"] for result in results] == [False] * 4
+    assert [result.result["details"]["people_affected"] for result in results] == [4, 7, 2, 4]
+
+
+def test_an_empty_table_never_passes(anywhere: Any) -> None:
+    with anywhere([]) as (definition, parameters):
+        result = definition.get_batch(parameters).validate(k(1))
+    assert result.success is False
+    assert result.exception_info["raised_exception"] is True
+    assert "has no rows" in result.exception_info["exception_message"]
+
+
+def test_a_misspelt_column_is_not_evaluated(anywhere: Any) -> None:
+    """SQLite reads "agee" as a text constant: one class of everybody, perfectly private."""
+    with anywhere() as (definition, parameters):
+        result = definition.get_batch(parameters).validate(k(7, quasi_identifiers=["agee"]))
+    assert result.success is False
+    assert result.result["details"]["status"] == "not_evaluated"
+    assert "did you mean 'age'?" in result.exception_info["exception_message"]
+
+
+def test_row_conditions_are_respected(anywhere: Any) -> None:
+    with anywhere() as (definition, parameters):
+        batch = definition.get_batch(parameters)
+        some = batch.validate(k(3, row_condition=Column("zip") == "8001"))
+        nobody = batch.validate(k(1, row_condition=Column("zip") == "9999"))
+    assert (some.success, some.result["details"]["measurement"]["rows"]) == (True, 3)
+    assert nobody.success is False
+
+
+def test_a_row_condition_on_an_unknown_column_is_not_evaluated(anywhere: Any) -> None:
+    """SQLite would compare the column's own name, and judge the whole table instead of a part."""
+    condition = (Column("zap") != "8001") & (Column("age") > 1)
+    with anywhere() as (definition, parameters):
+        result = definition.get_batch(parameters).validate(k(2, row_condition=condition))
+    assert result.success is False
+    assert "unknown column in row_condition 'zap'" in result.exception_info["exception_message"]
+
+
+def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
+    database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"))
+    source = gx.get_context(mode="ephemeral").data_sources.add_sqlite("hospital", connection_string=str(database.url))
+    query = source.add_query_asset("some", query="SELECT age, zip FROM visits WHERE zip = '8001';")
+    assert query.add_batch_definition_whole_table("all").get_batch().validate(k(3)).success is True
+    with database.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE dated AS SELECT *, '2024-01-0' || substr(zip, 4) AS day FROM visits")
+    daily = source.add_table_asset("dated").add_batch_definition_daily("daily", column="day")
+    sizes = {
+        day: daily.get_batch({"year": 2024, "month": 1, "day": day})
+        .validate(k(1))
+        .result["details"]["measurement"]["rows"]
+        for day in (1, 2)
+    }
+    assert sizes == {1: 3, 2: 4}
+
+
+def test_the_limit_of_two_hundred_rows_of_query_metrics_does_not_apply(tmp_path: Path) -> None:
+    """The only small class is the last of a thousand."""
+    rows = [(number, "8000", "flu") for number in range(1000) for _ in range(2)][:-1]
+    database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), rows)
+    source = gx.get_context(mode="ephemeral").data_sources.add_sqlite("hospital", connection_string=str(database.url))
+    result = source.add_table_asset("visits").add_batch_definition_whole_table("all").get_batch().validate(k(2))
+    assert (result.success, result.result["observed_value"]) == (False, 1)
+    assert result.result["details"]["measurement"]["classes"] == 1000
+
+
+def test_only_groups_leave_the_database(tmp_path: Path) -> None:
+    database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), ROWS * 50)
+    asset = (
+        gx.get_context(mode="ephemeral")
+        .data_sources.add_sqlite("s", connection_string=str(database.url))
+        .add_table_asset("visits")
+    )
+    batch = asset.add_batch_definition_whole_table("all").get_batch()
+    asked: list[str] = []
+    sa.event.listen(batch.data.execution_engine.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert batch.validate(k(100)).success is True
+    reading = [text for text in asked if "visits" in text]
+    assert reading
+    assert all("GROUP BY" in text or "count(*)" in text or "1=0" in text for text in reading)
+
+
+def test_duckdb_reads_everything_before_the_connection_closes(tmp_path: Path) -> None:
+    """GX's own way to fetch returns nothing here, and nothing would be a table without small classes."""
+    rows = [(number, "8000", "flu") for number in range(5000) for _ in range(3)] + [(5001, "8000", "flu")]
+    database = loaded(sa.create_engine(f"duckdb:///{tmp_path}/house.db"), rows)
+    source = gx.get_context(mode="ephemeral").data_sources.add_sql("hospital", connection_string=str(database.url))
+    result = source.add_table_asset("visits").add_batch_definition_whole_table("all").get_batch().validate(k(2))
+    assert (result.success, result.result["observed_value"]) == (False, 1)
+    assert result.result["details"]["measurement"]["rows"] == 15_001
+    database.dispose()
+
+
+def test_people_are_counted_by_their_unit(tmp_path: Path) -> None:
+    visits = pd.DataFrame({"person": [1, 1, 1, 2], "age": [30, 30, 30, 41]})
+    database = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
+    visits.to_sql("visits", database, index=False)
+    sources = gx.get_context(mode="ephemeral").data_sources
+    asset = sources.add_sqlite("hospital", connection_string=str(database.url)).add_table_asset("visits")
+    batch = asset.add_batch_definition_whole_table("all").get_batch()
+    arguments = {"quasi_identifiers": ["age"], "at_least": 2, "row_condition": Column("age") == 30}
+    assert batch.validate(ExpectTableKAnonymityToBeAtLeast(**arguments)).success is True
+    assert batch.validate(ExpectTableKAnonymityToBeAtLeast(**arguments, unit="person")).success is False
+
+
+def test_results_hold_plain_data_in_every_format() -> None:
+    context = gx.get_context(mode="ephemeral")
+    asset = context.data_sources.add_pandas("hospital").add_dataframe_asset("visits")
+    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame()})
+    for form in ("BASIC", "SUMMARY", "COMPLETE"):
+        result = batch.validate(k(3), result_format=form)
+        assert json.loads(json.dumps(result.result["details"])) == result.result["details"]
+        assert result.result["details"]["people_affected"] == 4
+    nothing = batch.validate(k(3), result_format="BOOLEAN_ONLY")
+    assert (nothing.success, nothing.result) == (False, {})
+
+
+class FourthEngine(ExecutionEngine):
+    """An engine GX does not have: it knows nothing but a table of pandas."""
+
+    def __init__(self, table: pd.DataFrame) -> None:
+        super().__init__()
+        self.table = table
+
+    def get_batch_data_and_markers(self, batch_spec: Any) -> Any:
+        raise AssertionError("no batch is loaded in this test")
+
+    def get_compute_domain(self, domain_kwargs: Any, domain_type: Any, accessor_keys: Any = None) -> Any:
+        assert domain_type == MetricDomainTypes.TABLE
+        return self.table, domain_kwargs, {}
+
+    def resolve_metric_bundle(self, metric_fn_bundle: Any) -> Any:
+        return {}
+
+    def _comparison_condition_to_filter_clause(self, condition: Any) -> Any:
+        raise AssertionError("no condition is given in this test")
+
+    _nullity_condition_to_filter_clause = _comparison_condition_to_filter_clause
+    _and_condition_to_filter_clause = _comparison_condition_to_filter_clause
+    _or_condition_to_filter_clause = _comparison_condition_to_filter_clause
+
+
+def test_a_fourth_engine_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    validator = Validator(execution_engine=FourthEngine(frame()))
+    (unknown,) = validator.graph_validate([k(2).configuration])
+    assert unknown.success is False
+    monkeypatch.setitem(_READERS, FourthEngine, None)  # so that it is forgotten after the test
+    register_engine(FourthEngine, _READERS[PandasExecutionEngine])
+    (known,) = validator.graph_validate([k(2).configuration])
+    assert (known.success, known.result["observed_value"]) == (True, 2)

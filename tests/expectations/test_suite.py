@@ -1,0 +1,157 @@
+"""A policy as a suite, and what becomes of it in storage and in another process."""
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx
+import pytest
+
+from privacy_plugin.errors import PolicyError
+from privacy_plugin.expectations.checkpoint import run_suite
+from privacy_plugin.expectations.suite import META, declare, declared, suite_of
+from privacy_plugin.policy import Policy
+from tests.expectations.examples import POLICY, frame
+
+HIERARCHY = {"tree": {"*": {"lungs": ["asthma", "flu"], "joints": ["gout"]}}}
+
+AS_STORED = {"table": [["asthma", "lungs", "*", "*"], ["flu", "lungs", "*", "*"], ["gout", "joints", "*", "*"]]}
+
+
+def policy(**changes: Any) -> Policy:
+    given = {
+        "dataset": "visits",
+        "columns": {"age": "quasi_identifier", "zip": "quasi_identifier", "disease": "sensitive", "name": "identifier"},
+        "requirements": [{"k_anonymity": {"at_least": 2}}],
+    }
+    return Policy.from_dict({**given, **changes})
+
+
+def test_a_suite_has_the_columns_and_one_expectation_a_requirement() -> None:
+    suite = POLICY.to_expectation_suite(name="release")
+    assert suite.name == "release"
+    assert [expectation.expectation_type for expectation in suite.expectations] == [
+        "expect_table_columns_to_match_policy",
+        "expect_table_k_anonymity_to_be_at_least",
+        "expect_table_l_diversity_to_be_at_least",
+        "expect_table_t_closeness_to_be_at_most",
+        "expect_table_reidentification_risk_to_be_at_most",
+    ]
+    assert len(declared(suite) or []) == 5
+    assert suite.meta[META]["policy_digest"] == POLICY.digest
+
+
+def test_every_part_of_a_requirement_arrives() -> None:
+    requirements = [
+        {"l_diversity": {"variant": "recursive", "c": 2.5, "above": 1}},
+        {"t_closeness": {"ground": HIERARCHY, "below": "1/3"}},
+        {"reidentification_risk": {"variant": "share_at_risk", "threshold": 0.2, "at_most": 0.05}},
+        {"preset": "k11"},
+    ]
+    suite = suite_of(policy(requirements=requirements), name="all")
+    stated = [expectation.configuration.kwargs for expectation in suite.expectations[1:]]
+    roles = {"quasi_identifiers": ["age", "zip"]}
+    assert stated == [
+        {**roles, "sensitive": "disease", "variant": "recursive", "c": 2.5, "above": 1},
+        {**roles, "sensitive": "disease", "ground": AS_STORED, "below": "1/3"},
+        {**roles, "variant": "share_at_risk", "threshold": 0.2, "at_most": 0.05},
+        {**roles, "at_least": 11},
+    ]
+    assert "Centers for Medicare" in suite.expectations[-1].notes
+
+
+def test_equal_requirements_become_one_expectation() -> None:
+    """GX treats a suite as a set and drops the second silently, which would look like a loss."""
+    suite = suite_of(policy(requirements=[{"preset": "k5"}, {"k_anonymity": {"at_least": 5}}]), name="twice")
+    assert len(suite.expectations) == len(declared(suite) or []) == 2
+
+
+def test_a_unit_reaches_the_expectations_and_refuses_theories_of_rows() -> None:
+    columns = {"person": "unit", "age": "quasi_identifier", "disease": "sensitive"}
+    suite = suite_of(policy(columns=columns), name="people")
+    assert suite.expectations[1].unit == "person"
+    with pytest.raises(PolicyError, match=r"l_diversity.* cannot become an expectation.*one row a person"):
+        suite_of(policy(columns=columns, requirements=[{"l_diversity": {"at_least": 2}}]), name="people")
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        (["age", "zip", "disease", "phone"], "'phone' has no role"),
+        (["age", "zip", "disease", "name"], "'name' identifies people"),
+        (["age", "zip"], "'disease' is declared as sensitive but not in the table"),
+    ],
+)
+def test_columns_are_judged_as_the_gate_judges_them(columns: list[str], problem: str) -> None:
+    data = frame([("x",) * len(columns)] * 2, columns)
+    assert POLICY.judge(data).passed is False
+    outcome = run_suite(data, suite_of(policy(), name="columns"))
+    assert outcome.success is False
+    assert (outcome.evaluated, outcome.declared) == (2, 2)
+    assert any(problem in reason for reason in outcome.reasons)
+
+
+_ELSEWHERE = """
+import json, logging, sys, warnings
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+import great_expectations as gx
+import pandas
+
+folder, data = sys.argv[1], pandas.read_json(sys.argv[2], dtype={"zip": str})
+context = gx.get_context(mode="file", project_root_dir=folder)
+early = context.suites.get("privacy of visits")
+asset = context.data_sources.add_pandas("plain").add_dataframe_asset("visits")
+batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": data})
+print(json.dumps({"plain_gx": [batch.validate(early).success, len(early.expectations)]}))
+
+from privacy_plugin.expectations.checkpoint import run_suite
+for name, suite in (("early", early), ("late", context.suites.get("privacy of visits"))):
+    outcome = run_suite(data, suite)
+    print(json.dumps({name: [outcome.success, outcome.evaluated, outcome.declared, list(outcome.reasons)]}))
+"""
+
+
+def test_a_stored_suite_survives_into_a_new_process_and_losses_are_noticed(tmp_path: Path) -> None:
+    """GX loses our expectations when it loads a suite before they are imported, and calls the rest a success."""
+    context = gx.get_context(mode="file", project_root_dir=tmp_path)
+    suite = policy(
+        requirements=[{"k_anonymity": {"at_least": 3}}, {"t_closeness": {"ground": HIERARCHY, "at_most": 1}}]
+    )
+    stored = context.suites.add(suite.to_expectation_suite())
+    stored.add_expectation(gx.expectations.ExpectColumnToExist(column="age"))
+    frame().to_json(tmp_path / "visits.json", orient="records")
+    script = tmp_path / "elsewhere.py"  # no `python -c`: there, importing pyspark ends the process with success
+    script.write_text(_ELSEWHERE)
+    command = [sys.executable, str(script), str(tmp_path), str(tmp_path / "visits.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            told |= json.loads(line)
+    assert told["plain_gx"] == [True, 1]
+    assert told["early"][:3] == [False, 0, 3]
+    assert "3 of 3 declared expectations are not in the suite" in told["early"][3][0]
+    assert told["late"][:3] == [False, 4, 3]
+    assert ["k-anonymity is 2" in reason for reason in told["late"][3]] == [True]
+
+
+def test_a_suite_that_was_changed_is_noticed_until_it_is_declared_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL)
+    suite = policy(requirements=[{"k_anonymity": {"at_least": 5}}]).to_expectation_suite()
+    suite.expectations[1].at_least = 1
+    assert run_suite(frame(), suite).success is False
+    assert "1 of 2 declared expectations are not in the suite" in run_suite(frame(), suite).reasons[0]
+    assert run_suite(frame(), declare(suite)).success is True
+    del suite.expectations[1]
+    assert run_suite(frame(), suite).success is False
+
+
+def test_a_suite_that_declares_nothing_is_closed() -> None:
+    empty = gx.ExpectationSuite(name="empty")
+    assert "does not say what it declares" in run_suite(frame(), empty).reasons[0]
+    assert run_suite(frame(), declare(empty)).success is False
