@@ -38,7 +38,8 @@ def build_privacy_checks(
     With `table` the asset is a table of the `warehouse` resource (a `WarehouseResource`); without, its IO manager
     hands over a frame. All checks come from one judgement of one snapshot, which is also recorded, signed, in the
     `certificates` resource (a `CertificateStoreResource`): `build_release_asset` asks for that record, so that the
-    gate holds in later runs too. There is no severity to turn down, and no subset to run.
+    gate holds in later runs too. There is no severity to turn down. Whoever runs one check alone has the whole policy
+    judged and recorded, and is shown that one.
 
     `population` is the asset (and `population_table` its table) that requirements compare with. With
     `partitions_def` (default: the asset's own) every partition is judged alone; see `Upstream` for how its rows are
@@ -119,7 +120,7 @@ def _gate(
         specs=specs,
         required_resource_keys=needed,
         ins=loaded,
-        can_subset=False,
+        can_subset=True,  # else Dagster's pages offer no way to judge again without materializing again
         compute_kind="privacy",
     )
     def gate(context: dg.AssetCheckExecutionContext, **handed: Any) -> Iterator[dg.AssetCheckResult]:
@@ -151,9 +152,10 @@ def _gate(
             report_path=judgement.report_path,
             report_link=resource.report_link(judgement.report_path) if judgement.report_path else "",
         )
-        yield from check_results(judged.key, policy, judgement.verdict, common=common)
-        if second is not None:
-            yield second
+        results = check_results(judged.key, policy, judgement.verdict, common=common)
+        for result in [*results, *([second] if second else [])]:
+            if dg.AssetCheckKey(judged.key, str(result.check_name)) in context.selected_asset_check_keys:
+                yield result
 
     return gate
 

@@ -144,10 +144,24 @@ def test_there_is_no_severity_to_pass(pipeline: Pipeline) -> None:
         )
 
 
-def test_every_check_blocks_and_none_runs_alone(pipeline: Pipeline) -> None:
+def test_every_check_blocks(pipeline: Pipeline) -> None:
     gate = build_privacy_checks(asset="judged", policy=pipeline.policy)
     assert all(spec.blocking for spec in gate.check_specs)
-    assert not gate.can_subset
+
+
+def test_one_check_run_alone_judges_and_records_the_whole_policy(pipeline: Pipeline) -> None:
+    """The one that was picked passes; the release still knows of the other."""
+    judging(pipeline, safe_rows().assign(disease="a"))
+    picked = dg.AssetSelection.checks(dg.AssetCheckKey(GATE, "k_anonymity"))
+    result = dg.materialize(
+        pipeline.definitions,
+        selection=picked | dg.AssetSelection.assets("release").without_checks(),
+        resources=pipeline.resources,
+        raise_on_error=False,
+    )
+    assert outcome(result) == {"k_anonymity": True}
+    assert not released(result)
+    refuses(pipeline, "l-diversity is 1")
 
 
 @pytest.mark.parametrize(
