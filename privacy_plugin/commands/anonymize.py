@@ -85,7 +85,8 @@ def anonymize(
             progress("drawing the report")
             _write_report(report, rules, source, others, verdict, chosen)
     terminal.people.print(plan_table(chosen))
-    terminal.say(plan_words(chosen))
+    terminal.say(plan_words(chosen) if apply_plan is None else f"the plan when it was made: {plan_words(chosen)}")
+    terminal.say(f"{verdict.rows:,} rows judged after suppression")
     show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
     written = {"output": output if verdict.passed else None, "plan file": plan, "report": report}
     for name, place in written.items():

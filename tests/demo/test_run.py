@@ -1,0 +1,83 @@
+"""The demo: red, green, released, and nothing of it said silently."""
+
+import io
+import json
+import os
+import sys
+from contextlib import redirect_stderr
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from rich.console import Console
+
+from privacy_plugin.demo.run import run_demo
+
+ROWS = 3_000
+
+
+@pytest.fixture(scope="module")
+def demonstrated(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    folder = tmp_path_factory.mktemp("demo")
+    before = dict(os.environ)
+    os.environ["PRIVACY_PLUGIN_KEY"] = "a key for tests only"
+    os.environ["PRIVACY_PLUGIN_OUTPUT"] = "somewhere else"
+    try:
+        output, errors = io.StringIO(), io.StringIO()
+        with redirect_stderr(errors):
+            code = run_demo(folder=folder, rows=ROWS, console=Console(file=output, width=100))
+        assert errors.getvalue() == ""  # Dagster is not heard
+        assert os.environ["PRIVACY_PLUGIN_OUTPUT"] == "somewhere else"
+        assert "PRIVACY_PLUGIN_DEMO_ROWS" not in os.environ
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return code, output.getvalue(), folder
+
+
+def test_the_demo_succeeds(demonstrated: tuple[int, str, Path]) -> None:
+    code, output, _ = demonstrated
+    assert code == 0
+    assert output.index("FAILED: the gate is closed") < output.index("PASSED: the gate is open")
+
+
+def test_it_says_why_the_gate_is_closed(demonstrated: tuple[int, str, Path]) -> None:
+    words = " ".join(demonstrated[1].replace("│", " ").split())
+    assert "at least 11 is required" in words
+    assert "An attacker who knows age, sex, zip, occupation" in words
+    assert "To fix it:" in words
+
+
+def test_it_says_where_to_look(demonstrated: tuple[int, str, Path]) -> None:
+    _, output, folder = demonstrated
+    assert f"before and after: {folder / 'report.html'}" in output
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Passed: the gate is open" in page
+    assert "as it is" in page
+    assert (folder / "reports" / "visits_as_is.html").exists()
+    assert (folder / "reports" / "visits_anonymized.html").exists()
+
+
+def test_only_the_anonymized_table_was_released(demonstrated: tuple[int, str, Path]) -> None:
+    folder = demonstrated[2]
+    engine = sa.create_engine(f"duckdb:///{folder / 'warehouse.duckdb'}")
+    with engine.connect() as connection:
+        tables = {row[0] for row in connection.exec_driver_sql("SHOW TABLES").fetchall()}
+        columns = [row[0] for row in connection.exec_driver_sql("DESCRIBE visits_release").fetchall()]
+    engine.dispose()
+    assert "visits_release" in tables
+    assert "visits_as_is_release" not in tables
+    assert not {"patient_id", "admission_date"} & set(columns)
+
+
+def test_the_release_has_a_certificate(demonstrated: tuple[int, str, Path]) -> None:
+    papers = list((demonstrated[2] / "releases").glob("*.certificate.json"))
+    assert [json.loads(paper.read_text())["content"]["passed"] for paper in papers] == [True]
+
+
+def test_without_dagster_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dagster", None)
+    output = io.StringIO()
+    assert run_demo(folder=tmp_path, rows=ROWS, console=Console(file=output, width=100)) == 2
+    assert "privacy-plugin[dagster]" in output.getvalue()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,73 @@
+"""The bars of a chart: nobody is lost, and the limit separates who meets it from who does not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privacy_plugin.metrics.measurement import Spread
+from privacy_plugin.report.bins import bars_of
+from privacy_plugin.requirement import require
+
+sizes = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
+thousandths = st.lists(st.integers(0, 1000), min_size=1, max_size=60)
+
+
+def spread(values: list[float]) -> Spread:
+    return Spread(values=np.array(values, dtype=np.float64), people=np.arange(1, len(values) + 1))
+
+
+@given(values=sizes, k=st.integers(1, 300))
+@settings(deadline=None, derandomize=True)
+def test_a_lower_limit_separates(values: list[float], k: int) -> None:
+    bars = bars_of(spread(values), require("k_anonymity", at_least=k).limit)
+    (cut,) = bars.limits
+    people = np.arange(1, len(values) + 1)
+    assert sum(bar.fails for bar in bars.bars) == people[np.array(values) < k].sum()
+    assert sum(bar.meets for bar in bars.bars) == people[np.array(values) >= k].sum()
+    assert not any(bar.meets for bar in bars.bars[:cut])
+    assert not any(bar.fails for bar in bars.bars[cut:])
+
+
+@given(values=thousandths, limit=st.sampled_from([0, 50, 90, 200, 500, 1000]))
+@settings(deadline=None, derandomize=True)
+def test_an_upper_limit_separates(values: list[int], limit: int) -> None:
+    bars = bars_of(spread([value / 1000 for value in values]), require("t_closeness", at_most=limit / 1000).limit)
+    (cut,) = bars.limits
+    people = np.arange(1, len(values) + 1)
+    assert sum(bar.fails for bar in bars.bars) == people[np.array(values) > limit].sum()
+    assert sum(bar.meets for bar in bars.bars) == people[np.array(values) <= limit].sum()
+    assert not any(bar.fails for bar in bars.bars[:cut])
+    assert not any(bar.meets for bar in bars.bars[cut:])
+
+
+def test_few_values_have_a_bar_each() -> None:
+    bars = bars_of(spread([1, 2, 2, 7]), require("k_anonymity", at_least=2).limit)
+    assert [(bar.label, bar.fails, bar.meets) for bar in bars.bars] == [("1", 1, 0), ("2", 0, 5), ("7", 0, 4)]
+    assert bars.limits == (1,)
+
+
+def test_many_values_share_bars_that_end_at_the_limit() -> None:
+    bars = bars_of(spread(list(range(1, 101))), require("k_anonymity", at_least=11).limit)
+    assert bars.edges == ("1", "2", "5", "11", "20", "50", "100", "200")
+    assert bars.bars[2].label == "5 to 10"
+    assert bars.limits == (3,)
+
+
+def test_a_limit_below_all_values_stands_at_the_left() -> None:
+    bars = bars_of(spread(list(range(11, 111))), require("k_anonymity", at_least=11).limit)
+    assert bars.limits == (0,)
+    assert bars.edges[0] == "11"
+
+
+def test_a_limit_above_all_values_stands_at_the_right() -> None:
+    bars = bars_of(spread(list(range(1, 50))), require("k_anonymity", at_least=1000).limit)
+    assert bars.limits == (len(bars.bars),)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_values_that_are_no_numbers_lose_nobody(value: float) -> None:
+    bars = bars_of(spread([value, 2.0]), require("k_anonymity", at_least=2).limit)
+    assert sum(bar.fails + bar.meets for bar in bars.bars) == 3
+    only = bars_of(spread([value]), require("k_anonymity", at_least=2).limit)
+    assert sum(bar.fails + bar.meets for bar in only.bars) == 1

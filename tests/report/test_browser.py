@@ -1,0 +1,110 @@
+"""The report in a real browser that cannot reach any network."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privacy_plugin.report import write_report
+from tests.engines import unavailable
+from tests.report.pages import judged, policy
+
+pytestmark = pytest.mark.browser
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rules = policy()
+    before, after, plan, certificate = judged(rules)
+    return write_report(
+        tmp_path_factory.mktemp("report") / "report.html",
+        policy=rules,
+        verdicts=[("as it is", before), ("anonymized", after)],
+        plan=plan,
+        certificate=certificate,
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    if program is None:
+        unavailable("no Chromium (Debian: apt install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=program,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
+        )
+        yield started
+        started.close()
+
+
+def opened(browser: Any, report: Path, **options: Any) -> tuple[Any, list[str], list[str]]:
+    """Open the report offline, noting what it asks for and complains about."""
+    page = browser.new_context(offline=True, **options).new_page()
+    asked: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(report.as_uri())
+    return page, asked, complaints
+
+
+def test_the_verdict_is_seen_without_any_network(browser: Any, report: Path) -> None:
+    page, asked, complaints = opened(browser, report)
+    assert asked == [report.as_uri()]
+    assert complaints == []
+    assert page.locator(".verdict").inner_text() == "Passed: the gate is open"
+    assert page.locator(".banner").is_visible()
+
+
+def test_charts_are_drawn(browser: Any, report: Path) -> None:
+    page, _, _ = opened(browser, report)
+    charts = page.locator("svg.chart")
+    assert charts.count() == 6
+    for number in range(charts.count()):
+        box = charts.nth(number).bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 80
+
+
+def colours(page: Any) -> tuple[str, str, str]:
+    script = "selector => getComputedStyle(document.querySelector(selector)).{}"
+    return (
+        page.evaluate(script.format("backgroundColor"), "section"),
+        page.evaluate(script.format("color"), "body"),
+        page.evaluate("() => getComputedStyle(document.querySelector('svg.chart [fill*=chart]')).fill"),
+    )
+
+
+def test_light_and_dark_have_their_own_colours(browser: Any, report: Path) -> None:
+    light = colours(opened(browser, report, color_scheme="light")[0])
+    dark = colours(opened(browser, report, color_scheme="dark")[0])
+    assert light[0] == "rgb(255, 255, 255)"
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400])
+def test_nothing_sticks_out(browser: Any, report: Path, width: int) -> None:
+    page, _, _ = opened(browser, report, viewport={"width": width, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_headings_and_tables_are_named(browser: Any, report: Path) -> None:
+    page, _, _ = opened(browser, report)
+    assert page.get_by_role("heading", level=1).count() == 1
+    assert page.get_by_role("heading", name="What this does and does not show").is_visible()
+    assert page.get_by_role("region", name="Every requirement of the policy and what was found").first.is_visible()
+    assert page.get_by_role("img", name="Bar chart").count() == 6
+
+
+def test_it_prints(browser: Any, report: Path) -> None:
+    page, _, _ = opened(browser, report)
+    assert page.pdf().startswith(b"%PDF")

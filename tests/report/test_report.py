@@ -1,0 +1,214 @@
+"""The report: everything a person needs, nothing from the network, no value of the table."""
+
+from pathlib import Path
+
+import pytest
+
+import privacy_plugin as pp
+from privacy_plugin.certificate import Certificate
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.gate import Verdict
+from privacy_plugin.plan import Plan
+from privacy_plugin.report import about, render_report, write_report
+from privacy_plugin.report.markup import element
+from tests.report.pages import MARKERS, Page, judged, people, policy
+
+Judged = tuple[Verdict, Verdict, Plan, Certificate]
+
+
+@pytest.fixture(scope="module")
+def rules() -> pp.Policy:
+    return policy()
+
+
+@pytest.fixture(scope="module")
+def found(rules: pp.Policy) -> Judged:
+    return judged(rules)
+
+
+@pytest.fixture(scope="module")
+def html(rules: pp.Policy, found: Judged) -> str:
+    before, after, plan, certificate = found
+    return render_report(
+        policy=rules, verdicts=[("as it is", before), ("anonymized", after)], plan=plan, certificate=certificate
+    )
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Page:
+    return Page(html)
+
+
+def test_nothing_comes_from_elsewhere(html: str, page: Page) -> None:
+    assert not page.named("script")
+    assert not page.named("link")
+    assert not page.named("img")
+    references = [
+        value
+        for _, attributes in page.tags
+        for name, value in attributes.items()
+        if name in ("src", "href", "xlink:href")
+    ]
+    assert references == ["#main"]
+    assert "http://" not in html
+    assert "https://" not in html
+    assert "@import" not in page.css
+    assert "url(" not in page.css
+    policies = [tag["content"] for tag in page.named("meta") if tag.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+
+
+def test_no_value_of_the_table_is_told(html: str) -> None:
+    frame = people()
+    for marker in MARKERS:
+        assert frame.isin([marker]).any().any()
+        assert marker not in html.lower()
+    assert "cough" not in html
+
+
+def test_names_cannot_break_out(html: str, page: Page) -> None:
+    assert "<visits>" not in html
+    assert "ward <visits> & more" in page.text
+    assert "note <b>" in page.text
+    assert not page.named("b")
+
+
+def test_the_banner_shows_the_last_verdict(rules: pp.Policy, found: Judged, page: Page) -> None:
+    assert page.classes("banner") == ["div"]
+    assert "Passed: the gate is open" in page.text
+    red = Page(render_report(policy=rules, verdicts=[("as it is", found[0])]))
+    assert "Failed: the gate is closed" in red.text
+    assert "the gate is open" not in red.text
+    assert any(attributes.get("class") == "banner failed" for _, attributes in red.tags)
+
+
+def test_findings_say_what_to_do(found: Judged, page: Page) -> None:
+    first = found[0].findings[0]
+    assert first.people_affected
+    assert f"{first.people_affected:,} of 61" in page.text
+    assert "who knows age, place of such a person finds their row among fewer than 5 candidates" in page.text
+    assert "generalize a quasi-identifier one level further" in page.text
+    assert "El Emam and Dankar" in page.text  # the source of the preset
+
+
+def test_every_spread_has_a_chart_that_can_be_heard(found: Judged, page: Page) -> None:
+    spreads = [
+        finding
+        for verdict in found[:2]
+        for finding in verdict.findings
+        if finding.measurement and finding.measurement.spread is not None
+    ]
+    charts = [attributes for attributes in page.named("svg") if attributes.get("role") == "img"]
+    assert len(charts) == len(spreads) == 6
+    for finding, chart in zip(_by_requirement(found), charts, strict=True):
+        rows, affected = finding.measurement.rows, finding.people_affected or 0
+        assert f"{rows - affected:,} people meet it, {affected:,} do not" in str(chart["aria-label"])
+
+
+def _by_requirement(found: Judged) -> list:  # type: ignore[type-arg]
+    pairs = zip(found[0].findings, found[1].findings, strict=True)
+    return [finding for pair in pairs for finding in pair if finding.measurement.spread is not None]
+
+
+def test_what_was_judged_is_identified(rules: pp.Policy, found: Judged, page: Page) -> None:
+    after, certificate = found[1], found[3]
+    assert rules.digest in page.text
+    assert after.fingerprint is not None
+    assert after.fingerprint.digest in page.text
+    assert certificate.signature in page.text
+    assert after.judged_at in page.text
+    assert f"privacy-plugin {pp.__version__}" in page.text
+    for name in rules.roles:
+        assert name in page.text
+
+
+def test_the_plan_is_shown_by_rule(found: Judged, page: Page) -> None:
+    plan = found[2]
+    assert f"{plan.suppressed:,} of {plan.rows:,} rows" in page.text
+    assert f"{plan.levels['age']} of 3" in page.text
+
+
+def test_limits_of_the_verdict_are_said(page: Page) -> None:
+    assert "What this does and does not show" in page.text
+    assert "a class in which everybody has the same diagnosis is k-anonymous" in page.text
+    assert "not legal advice" in page.text
+
+
+def test_a_gate_that_shut_before_measuring_says_why(rules: pp.Policy) -> None:
+    shut = Page(render_report(policy=rules, verdicts=[("raw", rules.judge(people()))]))
+    assert "column 'person' identifies people and is still in the table" in shut.text
+    assert "not evaluated" in shut.text
+    assert "not counted" in shut.text
+    assert not [tag for tag in shut.named("svg") if tag.get("role") == "img"]
+
+
+def test_a_requirement_that_could_not_be_measured_says_why() -> None:
+    rules = policy(columns={"person": "unit", "age": "quasi_identifier", "illness": "sensitive"})
+    verdict = rules.judge(people()[["person", "age", "illness"]])
+    shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)]))
+    assert "not everything could be looked at" in shown.text
+    assert "is defined for one row a person" in shown.text
+    assert "a person, found by the column 'person'" in shown.text
+
+
+def test_a_sensitive_column_without_a_limit_is_named() -> None:
+    columns = {"age": "quasi_identifier", "place": "sensitive", "illness": "sensitive"}
+    rules = policy(columns=columns, requirements=[{"l_diversity": {"at_least": 1, "sensitive": "illness"}}])
+    verdict = rules.judge(people()[["age", "place", "illness"]])
+    assert (
+        "No requirement limits what is learned about: place."
+        in Page(render_report(policy=rules, verdicts=[("visits", verdict)])).text
+    )
+
+
+def test_a_metric_adds_its_own_section(rules: pp.Policy, found: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    about.about("k_anonymity")
+    monkeypatch.setattr(about, "_DECLARED", dict(about._DECLARED))
+    about.report_section(
+        "k_anonymity",
+        axis="size of {unit}",
+        shows="shown",
+        hides="hidden",
+        section=lambda finding: element("p", f"own words on {finding.requirement.metric}"),
+    )
+    text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])])).text
+    assert "own words on k_anonymity" in text
+    assert "size of None" in text
+
+
+def test_a_metric_without_a_declaration_is_shown_all_the_same(
+    rules: pp.Policy, found: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about.about("k_anonymity")
+    monkeypatch.setattr(about, "_DECLARED", {})
+    text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])])).text
+    assert "meets the limit on k-anonymity as defined by Samarati 2001; Sweeney 2002" in text
+
+
+def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged) -> None:
+    other = policy(dataset="another")
+    with pytest.raises(ParameterError, match="under another policy"):
+        render_report(policy=other, verdicts=[("as it is", found[0])])
+    with pytest.raises(ParameterError, match="at least one verdict"):
+        render_report(policy=rules, verdicts=[])
+    foreign = Certificate(content={**found[3].content, "policy_digest": "0"}, signature="0")
+    with pytest.raises(ParameterError, match="certificate was issued under another policy"):
+        render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=foreign)
+
+
+def test_a_refusal_is_no_certificate_of_release(rules: pp.Policy, found: Judged) -> None:
+    from privacy_plugin.certificate import issue
+
+    refusal = issue(found[0], key=b"a key for tests only")
+    text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=refusal)).text
+    assert "refused: nothing may be released" in text
+
+
+def test_a_file_is_written_whole_or_not_at_all(rules: pp.Policy, found: Judged, tmp_path: Path) -> None:
+    path = write_report(tmp_path / "new" / "report.html", policy=rules, verdicts=[("as it is", found[0])])
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    blocked = tmp_path / "folder"
+    blocked.mkdir()
+    with pytest.raises(ParameterError, match="cannot write the report"):
+        write_report(blocked, policy=rules, verdicts=[("as it is", found[0])])
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "new"]
