@@ -62,7 +62,7 @@ class FrequencyTable:
     ) -> "FrequencyTable":
         """Build a table from Python rows, each counting once unless `counts` says otherwise."""
         listed = [tuple(row) for row in rows]
-        weights = np.ones(len(listed), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        weights = np.ones(len(listed), dtype=np.int64) if counts is None else np.asarray(counts)
         positions = np.arange(len(listed), dtype=np.int32)
         raw = list(zip(*listed, strict=True)) if listed else [()] * len(columns)
         return cls.from_columns(columns, [positions] * len(columns), raw, weights)
@@ -222,6 +222,8 @@ def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
     """Add up tables over the same columns, as if their rows had been in one source."""
     if len(tables) == 1:
         return tables[0]
+    if any(table.columns != tables[0].columns or table.unit is not None for table in tables):
+        raise ParameterError("only tables over the same columns that count rows, not people, can be added up")
     columns = tables[0].columns
     codes: list[npt.NDArray[np.int32]] = []
     raw: list[list[Value]] = []
@@ -250,7 +252,11 @@ def _assemble(
     unit: str | None,
 ) -> FrequencyTable:
     """Merge equal rows, order them, and forget values that no longer occur."""
+    if len(counts) and (not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1):
+        raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
+    if len(counts) != len(packed):
+        raise ParameterError(f"every row needs a count; given: {len(packed)} rows, {len(counts)} counts")
     groups, first = group(packed, size)
     if unit is not None and len(first) != len(packed):
         raise ParameterError(

@@ -114,6 +114,12 @@ def test_a_missing_sensitive_value_is_a_value():
     assert pp.l_diversity(frame, quasi_identifiers=["q"], sensitive="s").value == 2
 
 
+@pytest.mark.parametrize("counts", [[5, 0], [5, -1], [5, 1.5], [5], [5, 1, 1], [True, True]])
+def test_a_value_that_nobody_has_is_no_diversity(counts):
+    with pytest.raises(ParameterError, match="count"):
+        FrequencyTable.from_rows(["q", "s"], [("a", 1), ("a", 2)], counts=counts)
+
+
 @pytest.mark.parametrize("index", [[0, 0, 0, 0], [3, 1, 2, 0], list("dcba")])
 def test_the_index_takes_no_part(index):
     frame = pd.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "z"]}, index=index)
