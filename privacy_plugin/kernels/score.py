@@ -29,8 +29,8 @@ from privacy_plugin.kernels.score_weight import inferences
 Algorithm = Literal["auto", "lattice", "search"]
 
 ERROR = 1e-12
-_STEP_IN_LATTICE_OPERATIONS = 8  # measured: what the lattice does while the search looks at one row
-_SMALL_LATTICE = 1 << 20
+_LATTICE_OPERATIONS_A_STEP = 8  # measured: what the lattice does while the search looks at one row
+_SMALL_LATTICE_STEPS = 1 << 17
 _WITNESS_LATTICE = 18
 
 
@@ -83,7 +83,7 @@ def score(
     `budget` counts steps (one row looked at in one column, about 10 ns); without it the search runs to the end.
     "auto" searches depth first for at most the time the lattice would take, then takes the lattice; tables with
     more than 25 usable attributes and confidences below 1 are only searched. `progress(share, steps)` is called
-    between slices of the search. Memory: 512 MB for the largest lattice; the search needs about
+    between slices of the search and at the end. Memory: 512 MB for the largest lattice; the search needs about
     30 bytes * rows * depth of the path.
 
     >>> from privacy_plugin.kernels.score_relation import make_relation
@@ -93,28 +93,31 @@ def score(
     [0.666667, 0.666667, 0.75, 0.666667, 0.666667]
     """
     check_parameters(saturation=saturation, confidence=confidence, budget=budget)
-    columns = search_columns(relation)
-    usable = len(usable_attributes(columns))
     if algorithm not in ("auto", "lattice", "search"):
         raise ParameterError(f"unknown algorithm {algorithm!r}; valid: auto, lattice, search")
+    confidence = _snapped(confidence)
+    columns = search_columns(relation)
+    usable = len(usable_attributes(columns))
     if algorithm == "lattice":
         _require_lattice(usable, confidence)
-        return _by_lattice(columns, saturation)
-    operations = usable << usable if _lattice_fits(usable, confidence) and algorithm == "auto" else None
-    worthwhile = operations is not None and (budget is None or operations // _STEP_IN_LATTICE_OPERATIONS <= budget)
-    if operations is not None and worthwhile and operations <= _SMALL_LATTICE:
-        return _by_lattice(columns, saturation)
-    allowed = operations // _STEP_IN_LATTICE_OPERATIONS if operations is not None and worthwhile else budget
+        return _by_lattice(columns, saturation, progress)
+    lattice_steps = (usable << usable) // _LATTICE_OPERATIONS_A_STEP
+    affordable = (
+        algorithm == "auto" and _lattice_fits(usable, confidence) and (budget is None or lattice_steps <= budget)
+    )
+    # The search looks at every row in every column at least once.
+    if affordable and lattice_steps <= max(_SMALL_LATTICE_STEPS, columns.codes.size):
+        return _by_lattice(columns, saturation, progress)
     found = run_search(
         search_table(columns, confidence=confidence),
         saturation=saturation,
-        confidence=_snapped(confidence),
-        budget=allowed,
+        confidence=confidence,
+        budget=lattice_steps if affordable else budget,
         progress=progress,
-        bounded=not worthwhile,
+        bounded=not affordable,
     )
-    if not found.complete and worthwhile:
-        return _by_lattice(columns, saturation)
+    if affordable and not found.complete:
+        return _by_lattice(columns, saturation, progress)
     return Scores(
         lower=found.best[columns.rows],
         upper=found.upper[columns.rows],
@@ -211,8 +214,10 @@ def _require_lattice(usable: int, confidence: float) -> None:
         raise TooLargeError(f"{usable} usable attributes are too many for the lattice; at most {LARGEST_LATTICE}")
 
 
-def _by_lattice(columns: Columns, saturation: float) -> Scores:
+def _by_lattice(columns: Columns, saturation: float, progress: Progress | None) -> Scores:
     scores = lattice_scores(columns, saturation=saturation)[columns.rows]
+    if progress is not None:
+        progress(1.0, 0)
     return Scores(lower=scores, upper=scores, exact=True, algorithm="lattice", steps=0, nodes=0)
 
 

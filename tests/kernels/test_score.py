@@ -285,6 +285,16 @@ def test_what_everybody_has_follows_from_nothing():
     assert (found.known, found.inferred, found.weight) == ((), (0,), 0.5)
 
 
+def test_without_attributes_that_matter_nobody_is_at_risk():
+    nothing = make_relation(matrix=np.zeros((3, 0), dtype=bool), likelihood=[], danger=[])
+    harmless = relation_of([{0}, {1}, {0, 1}], [0, 0], [0, 0])
+    for relation in (nothing, harmless):
+        for algorithm in ("auto", "search", "lattice"):
+            assert score(relation, algorithm=algorithm).upper.tolist() == [0.0] * len(relation.counts)
+        assert witnesses(relation, rows=[0])[0].known == ()
+    assert score(harmless, confidence=0.5).upper.tolist() == [0.0] * 3
+
+
 def test_rows_are_merged_and_their_counts_added():
     relation = relation_of([{0}, {1}, {0}], [1, 1], [1, 1], counts=[2, 3, 4])
     assert relation.counts[relation.inverse].tolist() == [6, 3, 6]
@@ -381,6 +391,17 @@ def test_a_budget_turns_a_long_search_into_an_interval():
     assert (cut.lower <= exact.lower + ERROR).all()
     assert (cut.upper >= exact.lower - ERROR).all()
     assert (cut.upper > cut.lower).any()
+
+
+@pytest.mark.parametrize("confidence", [1.0, 0.8])
+def test_wherever_the_budget_ends_the_interval_holds(confidence):
+    relation = one_hot(60)
+    exact = score(relation, confidence=confidence)
+    assert exact.exact
+    for budget in range(1, exact.steps, max(1, exact.steps // 200)):
+        cut = score(relation, confidence=confidence, budget=budget)
+        assert (cut.lower <= exact.lower + ERROR).all()
+        assert (cut.upper >= exact.lower - ERROR).all()
 
 
 def test_the_estimate_bounds_the_visited_sets():

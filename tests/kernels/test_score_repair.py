@@ -1,6 +1,10 @@
 """Repairs lower the original people's scores with people who score nothing; holes follow their definition."""
 
+import os
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,6 +115,20 @@ def test_more_people_than_one_word_holds():
     expected = {hole for hole in oracle.minimal_non_faces(people, 9, 4) if len(hole) > 1}
     assert {frozenset(hole) for hole in minimal_non_faces(relation, max_size=4)} == expected
     assert expected
+
+
+def test_the_holes_of_adult():
+    root = Path(__file__).parents[2]
+    folder = Path(os.environ.get("PRIVACY_PLUGIN_DATA", root.parent / "shared" / "data"))
+    table = folder / "adult" / "adult_30162.csv"
+    if not table.exists():
+        pytest.skip("Adult not found; set PRIVACY_PLUGIN_DATA to the folder that holds adult/adult_30162.csv")
+    frame = pd.read_csv(table, sep=";")
+    codes = np.column_stack([pd.factorize(frame[column])[0] for column in frame])
+    attributes = int((codes.max(axis=0) + 1).sum())
+    relation = make_relation(codes=codes, likelihood=np.ones(attributes), danger=np.ones(attributes))
+    sizes = [len(hole) for hole in minimal_non_faces(relation, max_size=3)]
+    assert (sizes.count(2), sizes.count(3)) == (3248, 64906)
 
 
 def test_the_list_of_holes_grows_up_to_its_limit():
