@@ -1,0 +1,142 @@
+"""`check`: the exit codes, the words, the JSON, the certificate."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from tests.cli.conftest import MARKERS, Run, document, leaks, people, words, write_policy
+
+
+def released(folder: Path, frame: pd.DataFrame) -> Path:
+    path = folder / "candidate.csv"
+    frame.drop(columns="person").to_csv(path, index=False)
+    return path
+
+
+def test_a_table_that_meets_the_policy_exits_with_0(folder: Path, run: Run) -> None:
+    path = released(folder, people().iloc[:80])
+    result = run("check", path, "--policy", folder / "policy.yaml")
+    assert result.exit_code == 0
+    assert "PASSED: the gate is open" in result.output
+
+
+def test_a_table_that_does_not_exits_with_1_and_says_what_to_do(folder: Path, run: Run) -> None:
+    result = run("check", released(folder, people()), "--policy", folder / "policy.yaml")
+    assert result.exit_code == 1
+    assert "FAILED: the gate is closed" in result.output
+    assert "1 of 81 people (1.2%) do not meet it" in words(result)
+    assert "An attacker who knows age, zip of such a person" in words(result)
+    assert "To fix it:" in words(result)
+
+
+def test_values_are_shown_only_when_asked(folder: Path, run: Run) -> None:
+    result = run("check", released(folder, people()), "-p", folder / "policy.yaml", "--reveal", reveals=True)
+    assert result.exit_code == 1
+    assert "97131" in leaks(result.output)
+
+
+def test_identifiers_still_there_exit_with_2_and_a_hint(folder: Path, run: Run) -> None:
+    result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
+    assert result.exit_code == 2
+    assert "column 'person' identifies people and is still in the table" in words(result)
+    assert "--without-identifiers" in words(result)
+
+
+def test_identifiers_can_be_left_out_of_the_question(folder: Path, run: Run) -> None:
+    result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--without-identifiers", "--json")
+    assert result.exit_code == 1
+    assert document(result)["rows"] == 81
+
+
+def test_an_undeclared_column_keeps_the_gate_closed(folder: Path, run: Run) -> None:
+    path = released(folder, people().assign(extra="x"))
+    result = run("check", path, "-p", folder / "policy.yaml")
+    assert result.exit_code == 2
+    assert "column 'extra' has no role in the policy" in words(result)
+
+
+def test_an_empty_table_keeps_the_gate_closed(folder: Path, run: Run) -> None:
+    result = run("check", released(folder, people().iloc[:0]), "-p", folder / "policy.yaml", "--json")
+    assert result.exit_code == 2
+    assert document(result)["passed"] is False
+
+
+def test_a_failed_requirement_beside_one_that_cannot_be_measured_exits_with_1(folder: Path, run: Run) -> None:
+    roles = {"person": "unit", "age": "quasi_identifier", "zip": "quasi_identifier", "illness": "sensitive"}
+    write_policy(folder, columns={**roles, "remark": "insensitive"})
+    result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
+    assert [finding["status"] for finding in document(result)["findings"]] == ["failed", "not_evaluated"]
+    assert result.exit_code == 1
+    write_policy(folder, columns={**roles, "remark": "insensitive"}, requirements=[{"k_anonymity": {"at_least": 1}}])
+    assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 0
+
+
+def test_json_is_all_there_is_on_standard_output(folder: Path, run: Run) -> None:
+    result = run("check", released(folder, people()), "-p", folder / "policy.yaml", "--json")
+    found = document(result)
+    assert result.exit_code == 1
+    assert found["passed"] is False
+    assert found["findings"][0]["value"] == 1
+    assert found["findings"][0]["people_affected"] == 1
+    assert "FAILED" in result.stderr
+
+
+def test_json_reveals_only_when_asked(folder: Path, run: Run) -> None:
+    path = released(folder, people())
+    hidden = run("check", path, "-p", folder / "policy.yaml", "--json")
+    assert "members" not in hidden.stdout
+    shown = run("check", path, "-p", folder / "policy.yaml", "--json", "--reveal", reveals=True)
+    assert document(shown)["findings"][0]["measurement"]["worst"][0]["members"]["zip"] == "97131"
+
+
+def test_the_verdict_is_recorded_whatever_it_is(folder: Path, run: Run) -> None:
+    papers = folder / "papers"
+    arguments = ("-p", folder / "policy.yaml", "--certificate-folder", papers, "--json")
+    refused = run("check", released(folder, people()), *arguments)
+    paper = Path(document(refused)["certificate"])
+    assert '"passed": false' in paper.read_text()
+    assert leaks(paper.read_text()) == []
+    passed = run("check", released(folder, people().iloc[:80]), *arguments)
+    assert document(passed)["certificate"] == str(paper)
+    assert '"passed": true' in paper.read_text()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_table_of_a_database(folder: Path, run: Run, dialect: str) -> None:
+    url = f"{dialect}:///{folder / 'clinic.db'}"
+    engine = sa.create_engine(url)
+    frame = people().drop(columns="person")
+    with engine.begin() as connection:
+        if dialect == "duckdb":
+            connection.connection.driver_connection.register("given", frame)
+            connection.exec_driver_sql("CREATE TABLE visits AS SELECT * FROM given")
+        else:
+            frame.to_sql("visits", connection, index=False)
+    engine.dispose()
+    result = run("check", "-p", folder / "policy.yaml", "--url", url, "--table", "visits", "--json")
+    assert result.exit_code == 1
+    assert document(result)["findings"][0]["value"] == 1
+    missing = run("check", "-p", folder / "policy.yaml", "--url", url, "--table", "nothing")
+    assert missing.exit_code == 2
+
+
+def test_as_a_program(folder: Path) -> None:
+    path = released(folder, people())
+    command = [sys.executable, "-m", "privacy_plugin", "check", str(path), "--policy", str(folder / "policy.yaml")]
+    failed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert failed.stdout.startswith("{")
+    assert not leaks(failed.stdout + failed.stderr)
+    broken = subprocess.run([*command[:4], str(folder / "absent.csv"), *command[5:]], capture_output=True, text=True)
+    assert broken.returncode == 2
+    assert "Traceback" not in broken.stderr
+    assert "there is no file" in broken.stderr
+    assert broken.stdout == ""
+
+
+def test_markers_are_in_the_table() -> None:
+    assert all(people().isin([marker]).any().any() for marker in MARKERS)

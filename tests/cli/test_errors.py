@@ -1,0 +1,120 @@
+"""Bad usage and bad input: exit code 2, a sentence, no traceback, no secret."""
+
+from pathlib import Path
+
+import pytest
+
+from privacy_plugin.commands import check as check_command
+from tests.cli.conftest import Run, document, words, write_policy
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check"],
+        ["check", "visits.csv"],
+        ["nothing"],
+        ["anonymize", "visits.csv", "--policy", "policy.yaml"],
+        ["report", "visits.csv", "--policy", "policy.yaml"],
+        ["check", "visits.csv", "--policy", "policy.yaml", "--severity", "warn"],
+        ["demo", "--rows", "3"],
+    ],
+)
+def test_usage(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_exactly_one_table(folder: Path, run: Run) -> None:
+    policy = folder / "policy.yaml"
+    for arguments in (
+        ["-p", policy],
+        ["-p", policy, "--url", "sqlite://"],
+        ["-p", policy, "--table", "visits"],
+        [folder / "visits.csv", "-p", policy, "--url", "sqlite://", "--table", "visits"],
+    ):
+        result = run("check", *arguments)
+        assert result.exit_code == 2
+        assert "either a file, or --url and --table" in words(result)
+
+
+@pytest.mark.parametrize("name", ["absent.csv", "visits.xlsx"])
+def test_a_file_that_cannot_be_read(folder: Path, run: Run, name: str) -> None:
+    assert run("check", folder / name, "-p", folder / "policy.yaml").exit_code == 2
+
+
+def test_a_broken_file(folder: Path, run: Run) -> None:
+    (folder / "broken.parquet").write_bytes(b"PAR1 zqsecret, but nothing of a file")
+    result = run("check", folder / "broken.parquet", "-p", folder / "policy.yaml", "--json")
+    assert result.exit_code == 2
+    assert document(result)["passed"] is False
+
+
+def test_a_policy_that_is_none(folder: Path, run: Run) -> None:
+    for text in ("", "- 1", "columns: [", "dataset: x\ncolumns: {age: quasi}\nrequirements: [{k_anonymity: {}}]"):
+        (folder / "policy.yaml").write_text(text)
+        result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
+        assert result.exit_code == 2
+        assert document(result)["error"]["kind"] == "PolicyError"
+    assert run("check", folder / "visits.csv", "-p", folder / "absent.yaml").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [{"k_anonimity": {"at_least": 5}}, {"k_anonymity": {}}, {"k_anonymity": {"at_most": 5}}, {"preset": "k7"}],
+)
+def test_a_requirement_that_is_none(folder: Path, run: Run, requirement: dict[str, object]) -> None:
+    write_policy(folder, requirements=[requirement])
+    assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user:zqsecret@127.0.0.1:1/clinic",
+        "postgresql+psycopg://user:zqsecret@127.0.0.1:1/clinic?connect_timeout=2",
+        "postgresql://user:zqsecret@host:notaport/clinic",
+        "nosuchdatabase://user:zqsecret@host/clinic",
+        "zqsecret",
+        "mysql+pymysql://user:zqsecret@host/clinic",
+    ],
+)
+def test_passwords_are_never_shown(folder: Path, run: Run, url: str) -> None:
+    result = run("check", "-p", folder / "policy.yaml", "--url", url, "--table", "visits", "--json")
+    assert result.exit_code == 2
+    assert "zqsecret" not in result.output
+
+
+def test_a_database_that_is_not_there_is_not_created(folder: Path, run: Run) -> None:
+    for dialect in ("sqlite", "duckdb"):
+        url = f"{dialect}:///{folder / 'absent.db'}"
+        result = run("check", "-p", folder / "policy.yaml", "--url", url, "--table", "visits")
+        assert result.exit_code == 2
+        assert "there is no database file" in words(result)
+    assert not (folder / "absent.db").exists()
+
+
+def test_the_unexpected_is_named_by_its_kind_only(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(*_: object) -> None:
+        raise RuntimeError("zqsecret")
+
+    monkeypatch.setattr(check_command, "open_input", stumble)
+    result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
+    assert result.exit_code == 2
+    assert "unexpected RuntimeError" in document(result)["error"]["message"]
+
+
+def test_an_interruption_is_neither_a_pass_nor_a_failure(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(check_command, "open_input", stop)
+    assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 130
+
+
+@pytest.mark.parametrize("command", ["init", "check", "anonymize", "report", "demo"])
+def test_help_teaches_by_example(run: Run, command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"privacy-plugin {command}" in words(result)

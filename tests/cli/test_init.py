@@ -1,0 +1,190 @@
+"""`init`: proposed, explained, measured, and closed until a person has reviewed it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+import privacy_plugin as pp
+from privacy_plugin.column_profile import kind_of
+from privacy_plugin.demo.hospital import generate_hospital
+from privacy_plugin.errors import EmptyTableError, PolicyError
+from privacy_plugin.proposal import ColumnProposal, propose
+from privacy_plugin.proposal_text import policy_text
+from tests.cli.conftest import Run, leaks, words
+
+
+@pytest.fixture(scope="module")
+def visits() -> pd.DataFrame:
+    return generate_hospital(2_000, seed=7)[0]
+
+
+@pytest.fixture(scope="module")
+def proposed(visits: pd.DataFrame) -> dict[str, ColumnProposal]:
+    return {column.name: column for column in propose(visits, dataset="visits").columns}
+
+
+def test_roles_of_a_hospital(proposed: dict[str, ColumnProposal]) -> None:
+    assert {name: column.role for name, column in proposed.items()} == {
+        "patient_id": "identifier",
+        "age": "quasi_identifier",
+        "sex": "quasi_identifier",
+        "zip": "quasi_identifier",
+        "occupation": "quasi_identifier",
+        "admission_date": "quasi_identifier",
+        "diagnosis": "sensitive",
+        "length_of_stay": None,
+        "cost": None,
+    }
+
+
+def unique(frame: pd.DataFrame, columns: list[str]) -> float:
+    sizes = frame.groupby(columns, dropna=False).size()
+    return float((sizes == 1).sum() / len(frame))
+
+
+def test_uniqueness_is_measured(visits: pd.DataFrame, proposed: dict[str, ColumnProposal]) -> None:
+    known = [name for name, column in proposed.items() if column.role == "quasi_identifier"]
+    for name in known:
+        column = proposed[name]
+        assert column.profile.unique_share == pytest.approx(unique(visits, [name]))
+        assert column.unique_with == pytest.approx(unique(visits, known))
+        assert column.unique_without == pytest.approx(unique(visits, [other for other in known if other != name]))
+    cost = proposed["cost"]
+    assert cost.unique_with == pytest.approx(unique(visits, [*known, "cost"]))
+    assert cost.unique_without == pytest.approx(unique(visits, known))
+    assert proposed["diagnosis"].unique_with is None
+
+
+def test_hierarchies_cover_the_table_they_were_proposed_for(visits: pd.DataFrame) -> None:
+    text = policy_text(propose(visits, dataset="visits", reveal=True))
+    reviewed = reviewed_by_a_person(text, {"length_of_stay": "insensitive", "cost": "insensitive"})
+    policy = pp.Policy.from_dict(yaml.safe_load(reviewed))
+    assert set(policy.hierarchies) == set(policy.quasi_identifiers)
+    for name, hierarchy in policy.hierarchies.items():
+        hierarchy.levels(pp.frequency_table(visits, [name]).dictionary(name), column=name)
+
+
+def reviewed_by_a_person(text: str, decisions: dict[str, str]) -> str:
+    lines = [line for line in text.splitlines() if not line.startswith("unreviewed:")]
+    return "\n".join(
+        f"  {line.strip()[2:].replace('<role>', decisions[line.split()[1].rstrip(':')])}" if "<role>" in line else line
+        for line in lines
+    )
+
+
+def test_a_proposal_is_closed_until_it_is_reviewed(tmp_path: Path, visits: pd.DataFrame, run: Run) -> None:
+    data, policy = tmp_path / "visits.csv", tmp_path / "policy.yaml"
+    visits.to_csv(data, index=False)
+    assert run("init", data, "--output", policy).exit_code == 0
+    text = policy.read_text(encoding="utf-8")
+    unread = run("check", data, "-p", policy, "--without-identifiers")
+    assert unread.exit_code == 2
+    assert "nobody has reviewed" in words(unread)
+    # the line is gone, but two columns have no role: still closed
+    policy.write_text("\n".join(line for line in text.splitlines() if not line.startswith("unreviewed:")))
+    hasty = run("check", data, "-p", policy, "--without-identifiers")
+    assert hasty.exit_code == 2
+    assert "column 'cost' has no role in the policy" in words(hasty)
+    policy.write_text(reviewed_by_a_person(text, {"length_of_stay": "insensitive", "cost": "sensitive"}))
+    assert run("check", data, "-p", policy, "--without-identifiers").exit_code == 1
+
+
+def test_every_proposed_role_has_a_reason(visits: pd.DataFrame) -> None:
+    text = policy_text(propose(visits, dataset="visits"))
+    entries = yaml.safe_load(text)["columns"]
+    assert "with the other quasi-identifiers" in entries["zip"]["why"]
+    assert all("distinct values" in entry["why"] for entry in entries.values())
+    assert "# cost: NO ROLE YET." in text
+    with pytest.raises(PolicyError, match="nobody has reviewed"):
+        pp.Policy.from_dict(yaml.safe_load(text))
+
+
+def test_nothing_is_written_but_the_output(folder: Path, run: Run) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    printed = run("init", folder / "visits.csv")
+    assert yaml.safe_load(printed.stdout)["dataset"] == "visits"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    taken = run("init", folder / "visits.csv", "-o", folder / "policy.yaml")
+    assert taken.exit_code == 2
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert run("init", folder / "visits.csv", "-o", folder / "policy.yaml", "--force").exit_code == 0
+    assert "unreviewed" in (folder / "policy.yaml").read_text()
+
+
+def test_values_are_listed_only_when_asked(run: Run, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"gender": ["zqsecret", "other"] * 40, "age": range(80)})
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    assert run("init", tmp_path / "visits.csv").exit_code == 0
+    revealed = run("init", tmp_path / "visits.csv", "--reveal", reveals=True)
+    assert leaks(revealed.stdout) == ["zqsecret"]
+
+
+def roles(**columns: object) -> dict[str, str | None]:
+    return {column.name: column.role for column in propose(pd.DataFrame(columns), dataset="x").columns}
+
+
+def test_a_key_is_recognized_by_its_values() -> None:
+    found = roles(reference=[f"k{n}" for n in range(100)], number=range(100), measure=[n + 0.5 for n in range(100)])
+    assert found == {"reference": "identifier", "number": "identifier", "measure": None}
+
+
+def test_uniqueness_says_little_in_a_small_table() -> None:
+    assert roles(colour=["red", "green", "blue"]) == {"colour": None}
+
+
+def test_a_repeated_key_of_people_is_the_unit() -> None:
+    found = roles(
+        patient_id=[n // 2 for n in range(100)], age=[30] * 50 + [40] * 50, other_id=[n // 2 for n in range(100)]
+    )
+    assert found == {"patient_id": "unit", "age": "quasi_identifier", "other_id": None}
+    assert roles(hospital_id=[n % 2 for n in range(200)]) == {"hospital_id": None}
+    assert roles(patient_id=[None, *(n // 2 for n in range(99))]) == {"patient_id": None}
+
+
+def test_people_of_several_rows_are_counted_as_people() -> None:
+    frame = pd.DataFrame({"patient_id": [n // 2 for n in range(100)], "age": [n // 2 for n in range(100)]})
+    (age,) = [column for column in propose(frame, dataset="x").columns if column.name == "age"]
+    assert age.unique_with == 1.0  # each age belongs to one person, though to two rows
+
+
+def test_a_constant_tells_nobody_apart() -> None:
+    assert roles(age=[30] * 5, nothing=[None] * 5) == {"age": "insensitive", "nothing": "insensitive"}
+
+
+def test_an_empty_table_has_no_proposal() -> None:
+    with pytest.raises(EmptyTableError):
+        propose(pd.DataFrame({"age": []}), dataset="x")
+
+
+def test_names_that_yaml_would_misread() -> None:
+    names = ["yes", "a: b", "# zip code", "line\nbreak age", 'quote" name', "ü 😀 id", "null", "1", "-", "plain age"]
+    frame = pd.DataFrame({name: [f"{n}" for n in range(60)] if "id" in name else [1, 2] * 30 for name in names})
+    proposal = propose(frame, dataset="a: b\n# c")
+    loaded = yaml.safe_load(policy_text(proposal))
+    assert loaded["dataset"] == "a: b\n# c"
+    assert set(loaded["columns"]) == {column.name for column in proposal.columns if column.role}
+    assert {"line\nbreak age", "# zip code", "ü 😀 id", "plain age"} <= set(loaded["columns"])
+    opened = policy_text(proposal).replace("<role>", "insensitive").splitlines()
+    roles = yaml.safe_load("\n".join(line[2:].lstrip("# ") for line in opened if "insensitive" in line and ":" in line))
+    assert {"yes", "a: b", "null", "1"} <= {str(name) for name in roles}
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([], "empty"),
+        ([True, False], "boolean"),
+        ([1, 2.5], "number"),
+        (["1", "-2.5"], "number"),
+        (["02138", "10001"], "code"),
+        (["A1", "B2"], "code"),
+        (["2024-01-01", "2024-01-01T10:00:00"], "date"),
+        (["2024", "1999"], "number"),
+        (["one", "three"], "text"),
+        ([1, "one"], "text"),
+    ],
+)
+def test_kinds_of_values(values: list[object], kind: str) -> None:
+    assert kind_of(values) == kind  # type: ignore[arg-type]
