@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.errors import PrivacyPluginError
     from privacy_plugin.frequency import FrequencyTable
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
     from privacy_plugin.gate import Verdict
     from privacy_plugin.generalization import generalize
+    from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
+    from privacy_plugin.randomized import epsilon_safe_lattice
     from privacy_plugin.requirement import Finding, Requirement, require
     from privacy_plugin.sources import frequency_table, sql_table
 
@@ -39,7 +42,9 @@ _HOMES = {
     "PrivacyPluginError": "errors",
     "Requirement": "requirement",
     "Verdict": "gate",
+    "BudgetLedger": "ledger",
     "date_hierarchy": "frequency.hierarchy_builders",
+    "epsilon_safe_lattice": "randomized",
     "frequency_table": "sources",
     "generalize": "generalization",
     "interval_hierarchy": "frequency.hierarchy_builders",
@@ -47,6 +52,8 @@ _HOMES = {
     "mask_hierarchy": "frequency.hierarchy_builders",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
+    "sampling_delta": "anonymizers.sampling",
+    "smallest_k": "anonymizers.sampling",
     "sql_table": "sources",
     "tree_hierarchy": "frequency.hierarchy_builders",
     "write_hierarchy": "frequency.hierarchy_files",
@@ -56,6 +63,7 @@ _HOMES = {
 _METRICS = ("k_anonymity", "l_diversity", "reidentification_risk", "t_closeness")
 
 __all__ = [
+    "BudgetLedger",
     "CertificateStore",
     "Finding",
     "FrequencyTable",
@@ -67,6 +75,7 @@ __all__ = [
     "Requirement",
     "Verdict",
     "date_hierarchy",
+    "epsilon_safe_lattice",
     "frequency_table",
     "generalize",
     "interval_hierarchy",
@@ -77,6 +86,8 @@ __all__ = [
     "read_hierarchy",
     "reidentification_risk",
     "require",
+    "sampling_delta",
+    "smallest_k",
     "sql_table",
     "t_closeness",
     "tree_hierarchy",

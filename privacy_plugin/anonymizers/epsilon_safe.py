@@ -240,8 +240,7 @@ def _draw(
     if generator is not None:
         weights = np.exp((utilities - utilities.max()) / scale)
         return int(generator.choice(len(utilities), p=weights / weights.sum()))
-    import opendp.prelude as dp
-
+    dp = _opendp()
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
     # Under this measure opendp adds Gumbel noise, which is the exponential mechanism; its pure bound is epsilon.
@@ -249,6 +248,15 @@ def _draw(
     if mechanism.map(sensitivity) > epsilon**2 / 8 * (1 + 1e-9):
         raise ParameterError("opendp accounts more for this draw than the exponential mechanism's epsilon")
     return int(mechanism(utilities.tolist()))
+
+
+def _opendp() -> Any:
+    """Load the library that draws; it comes with an extra."""
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise ParameterError("drawing with privacy needs opendp; install privacy-plugin[learn]") from None
+    return dp
 
 
 def _publish(
