@@ -21,10 +21,10 @@ _LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and woul
 class IntervalHierarchy(Hierarchy):
     """Numbers grouped into half-open intervals [a, b), each level joining intervals of the one below."""
 
-    def __init__(self, boundaries: Sequence[Sequence[Number]], *, below: bool, above: bool) -> None:
-        """Take the sorted boundaries of each level; `below` and `above` say whether the ends are open."""
+    def __init__(self, boundaries: Sequence[Sequence[Number]], *, open_ends: bool) -> None:
+        """Take the sorted boundaries of each level; `open_ends` says whether values outside are covered."""
         self._cuts = [[exact(cut) for cut in level] for level in boundaries]
-        self._below, self._above = below, above
+        self._open_ends = open_ends
         for number, cuts in enumerate(self._cuts, start=1):
             if len(cuts) < 2 or any(a >= b for a, b in pairwise(cuts)):
                 raise HierarchyError(f"level {number} needs at least two boundaries in ascending order")
@@ -40,7 +40,7 @@ class IntervalHierarchy(Hierarchy):
     def specification(self) -> dict[str, Any]:
         """Return the boundaries as plain data."""
         boundaries = [[written(cut) for cut in cuts] for cuts in self._cuts]
-        return {"intervals": {"boundaries": boundaries, "open_ends": self._below}}
+        return {"intervals": {"boundaries": boundaries, "open_ends": self._open_ends}}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals a number falls into, or None for text that is no number or lies outside."""
@@ -53,9 +53,9 @@ class IntervalHierarchy(Hierarchy):
     def _interval(self, number: Fraction, cuts: list[Fraction]) -> str | None:
         position = bisect_right(cuts, number)
         if position == 0:
-            return f"<{written(cuts[0])}" if self._below else None
+            return f"<{written(cuts[0])}" if self._open_ends else None
         if position == len(cuts):
-            return f">={written(cuts[-1])}" if self._above else None
+            return f">={written(cuts[-1])}" if self._open_ends else None
         return f"[{written(cuts[position - 1])}, {written(cuts[position])})"
 
 
@@ -91,7 +91,7 @@ def interval_hierarchy(
         raise ParameterError("boundaries must be a list of levels, each a list of numbers")
     if not isinstance(open_ends, bool):
         raise ParameterError(f"open_ends must be true or false, not {type(open_ends).__name__}")
-    return IntervalHierarchy(boundaries, below=open_ends, above=open_ends)
+    return IntervalHierarchy(boundaries, open_ends=open_ends)
 
 
 class MaskHierarchy(Hierarchy):
