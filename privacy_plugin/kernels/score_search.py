@@ -9,6 +9,8 @@ confidence:
 - *active rows*: confidences are at most 1, so no K' containing K is worth more to a row than
   l(K) * D / (saturation + D) with D the danger of all its attributes outside K. A row whose best is not below that
   (within `TIE`) is only kept as a witness against inferences; without an active row there is no child.
+- *never inferable* (confidence 1 only): D leaves out attributes that another row contradicts while agreeing on
+  all else (`inferable_cells`); the danger folded onto one (`bonus`) stays in D, as it follows once that one is known.
 - *one row left*: everything it holds follows with confidence 1; larger K have the same row, so are not better.
 - *no new danger* (confidence 1 only): if nothing dangerous follows that the parent did not infer, K is worth no
   more than its parent, which every active row has been offered. At lower confidences every node is offered.
