@@ -10,8 +10,8 @@ Rules: every kind of missing value is `None`; a boolean is never the number 1; t
 
 import math
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -35,10 +35,23 @@ def canonical(raw: Any) -> Value:
 
 
 def _unwrap(raw: Any) -> Any:
-    """Take the plain value out of numpy scalars and enumeration members."""
+    """Take the plain value out of numpy scalars and arrays and of enumeration members."""
     if isinstance(raw, Enum):
         return raw.value
-    return raw.item() if type(raw).__module__ == "numpy" and hasattr(raw, "item") else raw
+    if type(raw).__module__ != "numpy":
+        return raw
+    if type(raw).__name__ in ("datetime64", "timedelta64"):
+        return _unwrap_time(raw)
+    return raw.tolist() if hasattr(raw, "tolist") else raw
+
+
+def _unwrap_time(raw: Any) -> Any:
+    """Turn numpy's times into Python's where those can hold them: nanoseconds and far years stay text."""
+    if raw != raw:
+        return None
+    plain = raw.astype(f"{type(raw).__name__}[us]")
+    python = plain.item() if plain == raw else str(raw)
+    return str(raw) if isinstance(python, int) else python
 
 
 def _canonical_other(raw: Any) -> Value:
@@ -50,7 +63,7 @@ def _canonical_other(raw: Any) -> Value:
         return _canonical_float(raw)
     if isinstance(raw, Decimal):
         return _canonical_decimal(raw)
-    if raw != raw:
+    if _is_missing(raw):
         return None
     if isinstance(raw, datetime):
         return _canonical_datetime(raw)
@@ -58,13 +71,25 @@ def _canonical_other(raw: Any) -> Value:
         return raw
     if isinstance(raw, bytearray | memoryview):
         return bytes(raw)
+    if isinstance(raw, timedelta) and not getattr(raw, "nanoseconds", 0):
+        return str(timedelta(days=raw.days, seconds=raw.seconds, microseconds=raw.microseconds))
     return raw.isoformat() if isinstance(raw, time) else str(raw)
+
+
+def _is_missing(raw: Any) -> bool:
+    """Recognize pandas' NA, which answers no question, and NaT and its relatives, which differ from themselves."""
+    if type(raw).__name__ == "NAType":
+        return True
+    try:
+        return bool(raw != raw)
+    except (TypeError, ValueError):  # containers of arrays have no single answer
+        return False
 
 
 def _canonical_float(raw: float) -> Value:
     if math.isnan(raw):
         return None
-    return int(raw) if raw.is_integer() else raw
+    return int(raw) if raw.is_integer() else float(raw)
 
 
 def _canonical_decimal(raw: Decimal) -> Value:
@@ -72,11 +97,17 @@ def _canonical_decimal(raw: Decimal) -> Value:
         return None
     if raw.is_infinite():
         return float(raw)
-    return int(raw) if raw == raw.to_integral_value() else raw.normalize()
+    if raw == raw.to_integral_value():
+        return int(raw)
+    # Without a context of its own, normalize would round to 28 digits and call different values equal.
+    return raw.normalize(Context(prec=len(raw.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
 
 
 def _canonical_datetime(raw: datetime) -> Value:
-    moment = raw.astimezone(UTC).replace(tzinfo=None) if raw.tzinfo is not None else raw
+    try:
+        moment = raw.astimezone(UTC).replace(tzinfo=None) if raw.tzinfo is not None else raw
+    except OverflowError:  # in UTC it lies outside the years 1 to 9999
+        return raw.isoformat()
     if getattr(moment, "nanosecond", 0):  # pandas keeps nanoseconds, which datetime would cut off
         return moment.isoformat()
     plain = datetime(*moment.timetuple()[:6], microsecond=moment.microsecond)

@@ -18,14 +18,13 @@ same (NaN and NULL, 0.0 and -0.0; in frames also 1 and 1.0) count as unchanged.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.frequency.values import canonical, key
+from privacy_plugin.frequency.values import canonical, key, kind
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.protocol import Fingerprint
 
@@ -68,7 +67,7 @@ class RowHashes:
     def __len__(self) -> int:
         return len(self._collected) // _HASH_BYTES
 
-    def add(self, row: bytes | memoryview) -> None:
+    def add(self, row: bytes) -> None:
         """Hash the bytes of one row."""
         self._collected += hashlib.sha256(row).digest()
 
@@ -78,7 +77,7 @@ class RowHashes:
         raw = hashes.view(np.uint8).reshape(-1, _HASH_BYTES)
         numbers = (raw[:, 0].astype(np.int64) << 4) | (raw[:, 1] >> 4)
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-        ends = np.append(starts[1:], len(numbers))
+        ends = np.append(starts, len(numbers))[1:]
         return [
             (
                 format(int(numbers[start]), f"0{BUCKET_DIGITS}x"),
@@ -89,7 +88,7 @@ class RowHashes:
 
 
 class LocalDigest:
-    """The fingerprint of coded columns: a row is the sequence of the SHA-256 hashes of its canonical values."""
+    """The fingerprint of coded columns: a cell is the kind, length and text of its canonical value."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._order = sorted(range(len(columns)), key=lambda position: columns[position])
@@ -98,24 +97,47 @@ class LocalDigest:
 
     def add(self, coded: Sequence[CodedColumn]) -> None:
         """Add the rows of a chunk, given column by column in the order of the constructor's names."""
-        tables = [_value_hashes(coded[position]) for position in self._order]
+        cells = [_cells(coded[position].values) for position in self._order]
         codes = [coded[position].codes for position in self._order]
         for start in range(0, len(codes[0]), _SLICE_ROWS):
-            cells = [table[code[start : start + _SLICE_ROWS]] for table, code in zip(tables, codes, strict=True)]
-            matrix = np.concatenate(cells, axis=1)
-            for row in matrix:
-                self._rows.add(row.data)
+            pieces = [
+                [known[code] for code in column[start : start + _SLICE_ROWS].tolist()]
+                for known, column in zip(cells, codes, strict=True)
+            ]
+            for row in zip(*pieces, strict=True):
+                self._rows.add("".join(row).encode("utf-8", "surrogatepass"))
 
     def finish(self, scheme: str = LOCAL_SCHEME) -> Fingerprint:
         """Return the fingerprint of all rows added."""
         return compose(scheme=scheme, columns=self._columns, rows=len(self._rows), buckets=self._rows.buckets())
 
 
-def _value_hashes(column: CodedColumn) -> npt.NDArray[np.uint8]:
-    """Hash every value of a dictionary; equal meaning gives equal hashes."""
-    hashes = np.empty((len(column.values), _HASH_BYTES), dtype=np.uint8)
-    for number, raw in enumerate(column.values):
-        kind, text = key(canonical(raw))
-        content = f"{kind}:{text}".encode("utf-8", "surrogatepass")
-        hashes[number] = np.frombuffer(hashlib.sha256(content).digest(), dtype=np.uint8)
-    return hashes
+def _cells(values: Sequence[Any]) -> list[str]:
+    """Write every value of a dictionary; the same meaning gives the same text."""
+    return [_WRITERS.get(type(raw), _written)(raw) for raw in values]
+
+
+def _written(raw: Any) -> str:
+    number, text = key(canonical(raw))
+    return f"{number}:{len(text)}:{text}"
+
+
+def _written_text(raw: str) -> str:
+    return f"{_TEXT}:{len(raw)}:{raw}"
+
+
+def _written_integer(raw: int) -> str:
+    text = str(raw)
+    return f"{_NUMBER}:{len(text)}:{text}"
+
+
+def _written_float(raw: float) -> str:
+    if raw.is_integer() or raw != raw:
+        return _written(raw)
+    text = repr(raw)
+    return f"{_NUMBER}:{len(text)}:{text}"
+
+
+# The same as `_written`, without the detours, for the types that nearly all values have.
+_TEXT, _NUMBER = kind(""), kind(0)
+_WRITERS: dict[type, Callable[[Any], str]] = {str: _written_text, int: _written_integer, float: _written_float}
