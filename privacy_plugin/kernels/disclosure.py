@@ -51,7 +51,7 @@ def disclosure_curve(*, offsets: object, value_counts: object, knowledge: int) -
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    plain, aimed = _least_absences(
+    plain, aimed = least_absences(
         histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, histograms.width
     )
     return 1.0 / (1.0 + _least_ratios(plain, aimed)), disclosure_error(knowledge=facts)
@@ -99,7 +99,7 @@ def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArra
 
 
 @njit(cache=True)
-def _absence_into(
+def absence_into(
     offsets: IntArray,
     ordered: IntArray,
     sizes: IntArray,
@@ -144,12 +144,12 @@ def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets
     taken = np.empty(width + 1, dtype=np.int64)
     layer = np.empty((width + 1, width + 1), dtype=np.float64)
     for row in range(buckets.size):
-        _absence_into(offsets, ordered, sizes, buckets[row], width, taken, layer, rows[row])
+        absence_into(offsets, ordered, sizes, buckets[row], width, taken, layer, rows[row])
     return rows
 
 
 @njit(cache=True)
-def _least_absences(
+def least_absences(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the least m_b(a) and the least (n_b / n_b(s0)) m_b(a) over the buckets, for a = 0..width."""
@@ -159,7 +159,7 @@ def _least_absences(
     layer = np.empty((width + 1, width + 1), dtype=np.float64)
     absence = np.empty(width + 1, dtype=np.float64)
     for bucket in buckets:
-        _absence_into(offsets, ordered, sizes, bucket, width, taken, layer, absence)
+        absence_into(offsets, ordered, sizes, bucket, width, taken, layer, absence)
         aim = sizes[bucket] / ordered[offsets[bucket]]
         for atoms in range(width + 1):
             plain[atoms] = min(plain[atoms], absence[atoms])

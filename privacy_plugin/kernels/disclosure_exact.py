@@ -2,8 +2,8 @@
 
 Same program as `disclosure` (Martin et al., ICDE 2007, section 3.3): for every number of atoms a only the
 bucket with the least m_b(a) and the one with the least (n_b / n_b(s0)) m_b(a) matter. The compiled program
-finds them in floating point; buckets within its rounding bound of the least are compared in fractions, so
-nothing is lost.
+finds them in floating point; buckets within its rounding bound of the least are told apart in fractions
+(`disclosure_ties`), so nothing is lost.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from privacy_plugin.kernels.disclosure_histograms import (
     distinct_histograms,
     validated_knowledge,
 )
+from privacy_plugin.kernels.disclosure_ties import NEAR_ZERO, fits, least_tied
 
-TIE_LIMIT = 5_000
+TIE_LIMIT = 1_000_000
 """Most buckets tied up to rounding that are told apart in fractions."""
 
 _CHUNK = 1 << 16
-_NEAR_ZERO = 1e-280
 
 
 class Atom(NamedTuple):
@@ -50,6 +50,9 @@ class DisclosureWitness:
     """True when no other knowledge does better; False when only proved within `disclosure_error`."""
 
 
+_Absence = tuple[Fraction, tuple[int, ...]]
+
+
 class _Choice(NamedTuple):
     """The bucket to put a number of atoms into, and the factor it contributes."""
 
@@ -69,22 +72,19 @@ def exact_disclosure_curve(
 ) -> tuple[Fraction, ...]:
     """Return the maximum disclosure for k = 0..knowledge implications as exact fractions.
 
-    TooLargeError when more than `limit` distinct histograms are tied up to rounding. Cost: one compiled
-    pass over all buckets, then at most O(limit * knowledge**2 * log knowledge) operations on fractions.
+    TooLargeError when more than `limit` distinct histograms are tied up to rounding. Cost: two compiled passes,
+    one over all buckets and one over the tied ones, then a few thousand operations on fractions.
 
     >>> exact_disclosure_curve(offsets=[0, 3, 7], value_counts=[2, 2, 1, 2, 1, 1, 1], knowledge=2)
     (Fraction(2, 5), Fraction(2, 3), Fraction(1, 1))
     """
-    facts = validated_knowledge(knowledge)
-    histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    columns = _tied_rows(histograms)
-    ties = _number_of_ties(columns)
-    if ties > limit:
+    curve, witness = worst_knowledge(offsets=offsets, value_counts=value_counts, knowledge=knowledge, limit=limit)
+    if not witness.is_maximum:
         raise TooLargeError(
-            f"{ties} histograms are tied up to rounding for knowledge {facts}, more than limit={limit}; "
+            f"more than limit={limit} histograms are tied up to rounding for knowledge {knowledge}; "
             "raise limit or use disclosure_curve, which is exact up to its stated bound"
         )
-    return tuple(1 / (1 + product.ratio) for product in _least_products(histograms, columns))
+    return curve
 
 
 def disclosure_witness(
@@ -101,21 +101,35 @@ def disclosure_witness(
     >>> found.target, found.antecedents, found.disclosure
     (Atom(bucket=0, person=0, value=0), (Atom(bucket=0, person=0, value=1),), Fraction(2, 3))
     """
+    return worst_knowledge(offsets=offsets, value_counts=value_counts, knowledge=knowledge, limit=limit)[1]
+
+
+def worst_knowledge(
+    *, offsets: object, value_counts: object, knowledge: int, limit: int = TIE_LIMIT
+) -> tuple[tuple[Fraction, ...], DisclosureWitness]:
+    """Return `exact_disclosure_curve` and `disclosure_witness` at once.
+
+    Where the witness is not `is_maximum`, every entry of the curve is reached, and within `disclosure_error` of
+    the maximum.
+    """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
     columns = _tied_rows(histograms)
-    is_maximum = _number_of_ties(columns) <= limit
+    is_maximum = _number_of_ties(columns) <= limit and all(
+        fits(rows.size, column % histograms.width + 1) for column, rows in enumerate(columns)
+    )
     if not is_maximum:
         columns = [rows[:1] for rows in columns]
     products = _least_products(histograms, columns)
     shortest = next(product for product in products if product.ratio == products[-1].ratio)
     target, antecedents = _atoms_of(shortest, histograms, np.asarray(value_counts, dtype=np.int64))
-    return DisclosureWitness(
+    witness = DisclosureWitness(
         target=target,
         antecedents=antecedents,
         disclosure=1 / (1 + shortest.ratio),
         is_maximum=is_maximum,
     )
+    return tuple(1 / (1 + product.ratio) for product in products), witness
 
 
 def _tied_rows(histograms: Histograms) -> list[IntArray]:
@@ -147,8 +161,12 @@ def _near_least(values: FloatArray, *, width: int, zero_is_exact: bool) -> IntAr
     least = float(values.min())
     if least == 0.0 and zero_is_exact:
         return np.array([int(values.argmin())], dtype=np.int64)
-    slack = 8.0 * (width + 2) * 2.0**-53
-    return np.flatnonzero(values <= least * (1.0 + slack) + _NEAR_ZERO)
+    return np.flatnonzero(values <= least * (1.0 + _slack(width)) + NEAR_ZERO)
+
+
+def _slack(width: int) -> float:
+    """Bound the relative distance of two products of up to width + 1 rounded quotients, with room to spare."""
+    return 8.0 * (width + 2) * 2.0**-53
 
 
 def _number_of_ties(columns: list[IntArray]) -> int:
@@ -158,8 +176,9 @@ def _number_of_ties(columns: list[IntArray]) -> int:
 def _least_products(histograms: Histograms, columns: list[IntArray]) -> list[_Product]:
     """Return the least ratio for 1..width atoms, with the buckets that make it up."""
     width = histograms.width
-    plain = [_choose(histograms, columns[atoms], atoms + 1, aimed=False) for atoms in range(width)]
-    aimed = [_choose(histograms, columns[width + atoms], atoms + 1, aimed=True) for atoms in range(width)]
+    absences = _Absences(histograms)
+    plain = [_choose(absences, columns[atoms], atoms + 1, aimed=False) for atoms in range(width)]
+    aimed = [_choose(absences, columns[width + atoms], atoms + 1, aimed=True) for atoms in range(width)]
     free = [_Product(Fraction(1), ())]
     found = []
     for total in range(1, width + 1):
@@ -174,38 +193,49 @@ def _least_product(choices: list[_Choice], free: list[_Product], total: int) -> 
     return _Product(choice.factor * rest.ratio, ((choice.bucket, atoms), *rest.parts))
 
 
-def _choose(histograms: Histograms, rows: IntArray, atoms: int, *, aimed: bool) -> _Choice:
+def _choose(absences: "_Absences", rows: IntArray, atoms: int, *, aimed: bool) -> _Choice:
     """Return the first of the tied histograms with exactly the least factor for this number of atoms."""
-    best: _Choice | None = None
-    for bucket in histograms.representatives[rows].tolist():
-        factor, _ = _least_absence(histograms, bucket, atoms)
-        if aimed:
-            factor *= Fraction(int(histograms.sizes[bucket]), int(histograms.counts[histograms.offsets[bucket]]))
-        if best is None or factor < best.factor:
-            best = _Choice(bucket, factor)
-    assert best is not None
-    return best
+    histograms = absences.histograms
+    buckets = histograms.representatives[rows]
+    bucket = int(buckets[0])
+    if buckets.size > 1:
+        bucket = least_tied(histograms, buckets, atoms, aimed=aimed, slack=_slack(histograms.width))
+    factor, _ = absences.of(bucket)[atoms]
+    if aimed:
+        factor *= Fraction(int(histograms.sizes[bucket]), int(histograms.counts[histograms.offsets[bucket]]))
+    return _Choice(bucket, factor)
 
 
-def _least_absence(histograms: Histograms, bucket: int, atoms: int) -> tuple[Fraction, tuple[int, ...]]:
-    """Return m_b(atoms) and the atoms per person that reach it, by the recursion of MINIMIZE1."""
+class _Absences:
+    """m_b(0..width) of single buckets in fractions, and the atoms per person that reach it; each solved once."""
+
+    def __init__(self, histograms: Histograms) -> None:
+        self.histograms = histograms
+        self._solved: dict[int, list[_Absence]] = {}
+
+    def of(self, bucket: int) -> list[_Absence]:
+        if bucket not in self._solved:
+            self._solved[bucket] = _least_absences(self.histograms, bucket, self.histograms.width)
+        return self._solved[bucket]
+
+
+def _least_absences(histograms: Histograms, bucket: int, width: int) -> list[_Absence]:
+    """Return m_b(0..width) and the atoms per person that reach it, by the recursion of MINIMIZE1."""
     start, stop = int(histograms.offsets[bucket]), int(histograms.offsets[bucket + 1])
-    counts = [int(count) for count in histograms.counts[start : min(stop, start + atoms)]]
+    counts = [int(count) for count in histograms.counts[start : min(stop, start + width)]]
     size = int(histograms.sizes[bucket])
-    nothing: tuple[Fraction, tuple[int, ...]] = (Fraction(1), ())
-    layer: list[list[tuple[Fraction, tuple[int, ...]] | None]] = [[nothing] + [None] * atoms for _ in range(atoms + 1)]
-    for person in range(min(atoms, size) - 1, -1, -1):
-        for cap in range(1, (atoms // person if person else atoms) + 1):
+    nothing: _Absence = (Fraction(1), ())
+    layer: list[list[_Absence | None]] = [[nothing] + [None] * width for _ in range(width + 1)]
+    for person in range(min(width, size) - 1, -1, -1):
+        for cap in range(1, (width // person if person else width) + 1):
             factor = Fraction(max(0, size - person - sum(counts[:cap])), size - person)
-            for rest in range(atoms - person * cap, 0, -1):
+            for rest in range(width - person * cap, 0, -1):
                 best = layer[cap - 1][rest]
                 further = layer[cap][rest - cap] if rest >= cap else None
                 if further is not None and (best is None or factor * further[0] < best[0]):
                     best = (factor * further[0], (cap, *further[1]))
                 layer[cap][rest] = best
-    found = layer[atoms][atoms]
-    assert found is not None
-    return found
+    return [absence for absence in layer[width] if absence is not None]
 
 
 def _atoms_of(product: _Product, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
@@ -216,7 +246,7 @@ def _atoms_of(product: _Product, histograms: Histograms, value_counts: IntArray)
     spelled = [
         Atom(bucket, person, value)
         for bucket, atoms in shares.items()
-        for person, denied in enumerate(_least_absence(histograms, bucket, atoms)[1])
+        for person, denied in enumerate(_least_absences(histograms, bucket, atoms)[atoms][1])
         for value in _values_by_frequency(histograms, bucket, value_counts)[:denied]
     ]
     return spelled[0], tuple(spelled[1:])

@@ -33,6 +33,8 @@ class Histograms:
     sizes: IntArray
     representatives: IntArray
     """The first bucket of each histogram, in order of appearance."""
+    members: IntArray
+    """The histogram of every bucket, by its position among the representatives."""
     width: int
 
 
@@ -49,12 +51,13 @@ def distinct_histograms(*, offsets: object, value_counts: object, width: int) ->
     starts, counts = validated_buckets(offsets=offsets, value_counts=value_counts)
     ordered = _sorted_descending(starts, counts)
     sizes = np.add.reduceat(ordered, starts[:-1])
-    representatives = _first_of_equal(starts, ordered, sizes, width)
+    representatives, members = _first_of_equal(starts, ordered, sizes, width)
     return Histograms(
         offsets=starts,
         counts=ordered,
         sizes=sizes,
         representatives=representatives,
+        members=members,
         width=width,
     )
 
@@ -141,14 +144,16 @@ def _same_histogram(offsets: IntArray, ordered: IntArray, sizes: IntArray, one: 
 
 
 @njit(cache=True)
-def _first_of_equal(offsets: IntArray, ordered: IntArray, sizes: IntArray, width: int) -> IntArray:
+def _first_of_equal(offsets: IntArray, ordered: IntArray, sizes: IntArray, width: int) -> tuple[IntArray, IntArray]:
     buckets = offsets.size - 1
     capacity = 16
     while capacity < 2 * buckets:
         capacity *= 2
     mask = np.uint64(capacity - 1)
     slots = np.full(capacity, -1, dtype=np.int64)
+    numbers = np.empty(capacity, dtype=np.int64)
     representatives = np.empty(buckets, dtype=np.int64)
+    members = np.empty(buckets, dtype=np.int64)
     found = 0
     for bucket in range(buckets):
         slot = _hash_of(offsets, ordered, sizes, bucket, width) & mask
@@ -156,6 +161,8 @@ def _first_of_equal(offsets: IntArray, ordered: IntArray, sizes: IntArray, width
             slot = (slot + np.uint64(1)) & mask
         if slots[slot] < 0:
             slots[slot] = bucket
+            numbers[slot] = found
             representatives[found] = bucket
             found += 1
-    return representatives[:found].copy()
+        members[bucket] = numbers[slot]
+    return representatives[:found].copy(), members

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
 from privacy_plugin.kernels.disclosure import disclosure_curve, negation_curve
+from privacy_plugin.kernels.disclosure_classes import class_disclosures, class_negations
 from privacy_plugin.kernels.disclosure_exact import Atom, disclosure_witness, exact_disclosure_curve
 from privacy_plugin.kernels.disclosure_given import Implication, disclosure_of_given_knowledge
 from tests.oracles import disclosure as oracle
@@ -178,6 +179,42 @@ def test_values_a_bucket_does_not_hold_change_nothing() -> None:
 def test_negations_equal_brute_force(table: list[list[str]], knowledge: int) -> None:
     curve = negation_curve(**counted(table), knowledge=knowledge)
     assert curve[knowledge] == oracle.negation_maximum(table, knowledge)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(table=tables_with_few_worlds(12), knowledge=st.integers(0, 3))
+def test_every_class_equals_brute_force_over_all_basic_implications(table: list[list[str]], knowledge: int) -> None:
+    values, error = class_disclosures(**counted(table), knowledge=knowledge)
+    for bucket, value in enumerate(values):
+        assert abs(Fraction(float(value)) - oracle.general_maximum(table, knowledge, bucket)) <= Fraction(error)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(histograms=small_histograms, knowledge=st.integers(0, 5))
+def test_every_class_equals_the_formula_over_all_partitions(histograms: list[list[int]], knowledge: int) -> None:
+    values, error = class_disclosures(**csr(histograms), knowledge=knowledge)
+    for value, exact in zip(values, oracle.partition_classes(histograms, knowledge), strict=True):
+        assert abs(Fraction(float(value)) - exact) <= Fraction(error)
+    assert max(oracle.partition_classes(histograms, knowledge)) == oracle.partition_curve(histograms, knowledge)[-1]
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(table=tables_with_few_worlds(18), knowledge=st.integers(0, 3))
+def test_every_class_equals_brute_force_over_negations(table: list[list[str]], knowledge: int) -> None:
+    tops, bottoms = class_negations(**counted(table), knowledge=knowledge)
+    for bucket, (top, bottom) in enumerate(zip(tops.tolist(), bottoms.tolist(), strict=True)):
+        assert Fraction(top, bottom) == oracle.negation_maximum(table, knowledge, bucket)
+
+
+def test_thousands_of_exactly_tied_histograms_are_told_apart() -> None:
+    generator = np.random.default_rng(3)
+    counts = np.sort(generator.integers(20, 30, size=(4_000, 6)), axis=1)
+    counts[:, 0], counts[:, -1] = 1, 30  # denied five values, everybody has the sixth or the target's: odds of 1 : 30
+    assert exact_disclosure_curve(**csr(counts.tolist()), knowledge=4)[4] == Fraction(30, 31)
+    many = 10**13
+    closer = [30 * many + 1, *[30 * many] * 4, many]  # odds below 1 : 30 by less than floats can tell
+    exact = exact_disclosure_curve(**csr([*counts.tolist(), closer]), knowledge=4)
+    assert exact[4] == 1 / (1 + Fraction(many, 30 * many + 1))
 
 
 def test_negations_compare_close_fractions_exactly() -> None:

@@ -8,8 +8,8 @@ the same knowledge.
 What is enumerated: `general_maximum` every conjunction of k basic implications (any non-empty conjunction
 of atoms implies any non-empty disjunction of atoms, over everybody and every value of the table), for about
 a dozen worlds; `simple_maximum` every conjunction of k implications with one atom on each side, for some
-dozens of worlds; `shared_maximum` every k antecedents of one common consequent; `partition_curve` the
-closed formula over every partition of atoms, without dynamic programming.
+dozens of worlds; `shared_maximum` every k antecedents of one common consequent; `partition_curve` and
+`partition_classes` the closed formula over every partition of atoms, without dynamic programming.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,13 +36,13 @@ def atom_sets(table: Table) -> dict[AtomKey, int]:
     }
 
 
-def general_maximum(table: Table, knowledge: int) -> Fraction:
+def general_maximum(table: Table, knowledge: int, bucket: int | None = None) -> Fraction:
     atoms = set(atom_sets(table).values())
     everything = (1 << len(worlds_of(table))) - 1
     antecedents = _closure(atoms, lambda left, right: left & right)
     consequents = _closure(atoms, lambda left, right: left | right)
     units = {(everything & ~left) | right for left in antecedents for right in consequents}
-    return _maximum(table, units, knowledge)
+    return _maximum(table, units, knowledge, bucket)
 
 
 def simple_maximum(table: Table, knowledge: int) -> Fraction:
@@ -52,11 +52,11 @@ def simple_maximum(table: Table, knowledge: int) -> Fraction:
     return _maximum(table, units, knowledge)
 
 
-def negation_maximum(table: Table, knowledge: int) -> Fraction:
+def negation_maximum(table: Table, knowledge: int, bucket: int | None = None) -> Fraction:
     everything = (1 << len(worlds_of(table))) - 1
     # At most k facts: where everybody has the same value, no k negations leave a world.
     units = {everything} | {everything & ~atom for atom in atom_sets(table).values()}
-    return _maximum(table, units, knowledge)
+    return _maximum(table, units, knowledge, bucket)
 
 
 def shared_maximum(table: Table, knowledge: int) -> Fraction:
@@ -113,6 +113,22 @@ def partition_curve(histograms: list[list[int]], knowledge: int) -> list[Fractio
     return curve
 
 
+def partition_classes(histograms: list[list[int]], knowledge: int) -> list[Fraction]:
+    """The same with the target kept in one bucket after the other, every other bucket named once."""
+    found = []
+    for target, counts in enumerate(histograms):
+        best: Fraction | None = None
+        for spread in _compositions(knowledge + 1, len(histograms)):
+            if spread[target]:
+                ratio = Fraction(sum(counts), max(counts))
+                for others, share in zip(histograms, spread, strict=True):
+                    ratio *= least_absence(others, share)
+                best = ratio if best is None else min(best, ratio)
+        assert best is not None
+        found.append(1 / (1 + best))
+    return found
+
+
 def least_absence(counts: list[int], atoms: int) -> Fraction:
     size = sum(counts)
     ordered = sorted(counts, reverse=True)
@@ -139,11 +155,12 @@ def _allowed(table: Table, implications: list[tuple[list[AtomKey], list[AtomKey]
     return allowed, atoms
 
 
-def _maximum(table: Table, units: set[int], knowledge: int) -> Fraction:
+def _maximum(table: Table, units: set[int], knowledge: int, bucket: int | None = None) -> Fraction:
+    """The most certain atom (of one bucket, if given) over all conjunctions of k units."""
     reached = {(1 << len(worlds_of(table))) - 1}
     for _ in range(knowledge):
         reached = {before & unit for before in reached for unit in units}
-    atoms = set(atom_sets(table).values())
+    atoms = {worlds for atom, worlds in atom_sets(table).items() if bucket is None or atom[0] == bucket}
     return max(
         Fraction((allowed & atom).bit_count(), allowed.bit_count()) for allowed in reached if allowed for atom in atoms
     )
