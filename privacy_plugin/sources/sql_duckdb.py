@@ -72,6 +72,11 @@ class DuckDBRules:
         finally:
             raw.unregister("privacy_plugin_rows")
 
+    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Compare without case; the first of two parts may name a schema or a database."""
+        database, schema = connection.exec_driver_sql("SELECT current_database(), current_schema()").all()[0]
+        return not _meanings(one, database, schema).isdisjoint(_meanings(other, database, schema))
+
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Swap inside the transaction."""
         return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
@@ -80,6 +85,13 @@ class DuckDBRules:
 RULES = DuckDBRules()
 
 _ARROW = {"BIGINT": pa.int64(), "TEXT": pa.string()}
+
+
+def _meanings(parts: tuple[str, ...], database: str, schema: str) -> set[tuple[str, ...]]:
+    full = {(database, schema)[: 3 - len(parts)] + parts}
+    if len(parts) == 2:
+        full.add((parts[0], "main", parts[1]))
+    return {tuple(part.lower() for part in name) for name in full}
 
 
 def _raw(connection: Connection) -> Any:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, default
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.digest import checked_buckets
-from privacy_plugin.sources.sql_origin import Expression, Origin
+from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
 from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows, names_of, run
 
 # Types whose equality is exact. All others (text of any kind, citext, enumerations, json, arrays, types of
@@ -17,6 +17,9 @@ from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows,
 _EXACT = frozenset({"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"})
 _NUMERIC = frozenset({"float4", "float8", "numeric"})
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char", "citext"})
+
+
+_PLAIN = default.DefaultDialect()  # quotes names that are sent as values, where a percent sign is no mark
 
 
 class PostgresqlRules:
@@ -86,6 +89,12 @@ class PostgresqlRules:
     def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a table of ours."""
         insert_rows(connection, name, rows)
+
+    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin."""
+        query = sa.text("SELECT to_regclass(:one) = to_regclass(:other)")
+        names = {"one": quote_name(one, _PLAIN), "other": quote_name(other, _PLAIN)}
+        return bool(connection.execute(query, names).scalar_one())
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Swap inside the transaction."""

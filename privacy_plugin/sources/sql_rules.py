@@ -71,6 +71,9 @@ class Rules(Protocol):
     def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a (quoted) table of ours whose columns are of these kinds, TEXT or BIGINT."""
 
+    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Say whether two names mean one table."""
+
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Return the statements that put a staging table (quoted) in a target's (quoted, and its bare name) place."""
 

@@ -19,7 +19,7 @@ from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
-from privacy_plugin.sources.sql_writing import staged, target_parts, writing
+from privacy_plugin.sources.sql_writing import require_another, staged, target_parts, writing
 
 
 def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
@@ -97,8 +97,9 @@ class SqlTable:
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
         """Write the recoded table next to the original and put it in the target's place when it is complete."""
-        parts = target_parts(target, self._origin)
+        parts = target_parts(target)
         with writing(self._bind, self._rules, "recoding") as connection:
+            require_another(connection, self._rules, self._origin, parts)
             recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection))
             columns, query = recoder.prepare(recoding)
             staged(connection, self._rules, parts, columns, query, self._same_rows(connection, recoding))
@@ -107,8 +108,9 @@ class SqlTable:
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
         """Copy columns into a staging table, let `verify` look at it, and only then swap it into place."""
-        parts = target_parts(target, self._origin)
+        parts = target_parts(target)
         with writing(self._bind, self._rules, "publishing") as connection:
+            require_another(connection, self._rules, self._origin, parts)
             described = {column.name: column for column in self._describe(connection)}
             require_columns(columns, tuple(described))
             chosen = [self._origin.column(name).label(quoted_name(name, True)) for name in columns]

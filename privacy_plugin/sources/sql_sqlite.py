@@ -83,6 +83,10 @@ class SqliteRules:
         """Insert rows into a table of ours."""
         insert_rows(connection, name, rows)
 
+    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Compare without case; a table without a schema is looked for in main."""
+        return [part.lower() for part in ("main", *one)[-2:]] == [part.lower() for part in ("main", *other)[-2:]]
+
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Rename in the old manner, which does not stumble over views of the table that was just dropped."""
         return [

@@ -73,18 +73,17 @@ def _ended(connection: Connection) -> Iterator[Connection]:
     connection.commit()
 
 
-def target_parts(target: str | None, source: Origin) -> tuple[str, ...]:
-    """Read the name of a target table; a source is never written over."""
+def target_parts(target: str | None) -> tuple[str, ...]:
+    """Read the name of a target table."""
     if target is None:
         raise ParameterError("a database table is written to a target; give its name, 'table' or 'schema.table'")
-    parts = split_name(target)
-    if (
-        source.parts
-        and parts[-1].lower() == source.parts[-1].lower()
-        and (parts == source.parts or len(parts) != len(source.parts))
-    ):
-        raise ParameterError(f"the target {target!r} is the source itself; name another table")
-    return parts
+    return split_name(target)
+
+
+def require_another(connection: Connection, rules: Rules, source: Origin, parts: tuple[str, ...]) -> None:
+    """Refuse to write a table over itself."""
+    if source.parts and rules.same_table(connection, source.parts, parts):
+        raise ParameterError(f"the target {'.'.join(parts)!r} is the source itself; name another table")
 
 
 def staged(

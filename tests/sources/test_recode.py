@@ -1,0 +1,233 @@
+"""Recoding in every engine, against rows recoded one by one."""
+
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
+from tests.oracles.frequencies import count_rows, meaning
+from tests.oracles.recodings import recode_rows
+from tests.sources.awkward import NAMES, NAN, VALUES
+from tests.sources.loading import DATABASES, ENGINES, FRAMES, LOADERS, Table, as_csv_reads, text_table, written
+
+TABLE = Table(
+    kinds={"name": "text", "age": "integer", "score": "float", "smoker": "boolean", "born": "date", "rest": "integer"},
+    values={
+        "name": ["Ann", "ann", "", None, "*", "Ann", "Bob"],
+        "age": [30, 41, None, 30, 2**53 + 1, 30, 2**53],
+        "score": [0.1, -0.0, NAN, None, 0.0, 0.1, 1e300],
+        "smoker": [True, False, None, True, True, True, False],
+        "born": [date(1990, 1, 1), None, date(1, 1, 1), date(1990, 1, 1), date(9999, 12, 31), None, None],
+        "rest": [1, 2, 3, 4, 5, 1, None],
+    },
+)
+PAIRS: dict[str, list[tuple[Any, Any]]] = {
+    "name": [("Ann", "A*"), ("ann", "a*"), ("", "empty"), (None, "?"), ("*", "*"), ("Bob", None), ("unused", "-")],
+    "age": [(30, "30-39"), (41, "40-49"), (None, None), (2**53, "old"), (2**53 + 1, "very old")],
+    "score": [(0.1, "low"), (0, "none"), (None, "?"), (1e300, "high")],
+    "smoker": [(True, "yes"), (False, "no"), (None, "")],
+    "born": [(date(1990, 1, 1), "1990s"), (None, None), (date(1, 1, 1), "past"), (date(9999, 12, 31), "future")],
+}
+NAMELESS = {column: dict(pairs) for column, pairs in PAIRS.items()}
+KEEP = ("rest", "born", "smoker", "score", "age", "name")
+
+
+def in_csv(pairs: dict[str, list[tuple[Any, Any]]]) -> dict[str, list[tuple[Any, Any]]]:
+    """The same mappings for a file in which every value is a text."""
+    return {column: [(written(old), new) for old, new in known] + zero(column) for column, known in pairs.items()}
+
+
+def zero(column: str) -> list[tuple[Any, Any]]:
+    return [("-0.0", "none"), ("0.0", "none")] if column == "score" else []
+
+
+def recoded(engine: str, data: Any, recoding: Recoding, folder: Path) -> Source:
+    source = open_source(data)
+    if engine in ("csv", "parquet"):
+        return open_source(source.recode(recoding, target=str(folder / f"recoded.{engine}")))
+    if isinstance(source, SqlTable):
+        return open_source(source.recode(recoding, target="recoded"))
+    result = source.recode(recoding)
+    assert type(result) is type(data)
+    return open_source(result)
+
+
+def counted(source: Source) -> Counter[Any]:
+    table = source.frequencies(source.columns)
+    return Counter({tuple(map(meaning, table.values(row))): int(table.counts[row]) for row in range(table.distinct)})
+
+
+@pytest.fixture(params=ENGINES)
+def loaded(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Table, dict[str, Any]]:
+    engine = request.param
+    data = LOADERS[engine](TABLE, tmp_path)
+    if engine == "csv":
+        return engine, data, as_csv_reads(TABLE), in_csv(PAIRS)
+    return engine, data, TABLE, PAIRS
+
+
+def test_new_values(loaded: Any, tmp_path: Path) -> None:
+    engine, data, table, pairs = loaded
+    recoding = Recoding(keep=KEEP, mappings={column: dict(known) for column, known in pairs.items()})
+    before = open_source(data).fingerprint()
+    source = recoded(engine, data, recoding, tmp_path)
+    assert source.columns == KEEP
+    assert counted(source) == count_rows(recode_rows(table.names, table.rows, keep=KEEP, mappings=pairs))
+    assert open_source(data).fingerprint() == before
+
+
+def test_dropped_rows(loaded: Any, tmp_path: Path) -> None:
+    engine, data, table, pairs = loaded
+    chosen = {column: pairs[column] for column in ("name", "age")}
+    hidden = [("A*", "30-39"), (None, "old"), ("nobody", "30-39")]
+    recoding = Recoding(
+        keep=("rest", "name", "age"),
+        mappings={column: dict(known) for column, known in chosen.items()},
+        suppressed_columns=("name", "age"),
+        suppressed=frozenset(hidden),
+    )
+    expected = recode_rows(
+        table.names,
+        table.rows,
+        keep=recoding.keep,
+        mappings=chosen,
+        suppressed_columns=("name", "age"),
+        suppressed=hidden,
+    )
+    assert len(expected) == 4
+    assert counted(recoded(engine, data, recoding, tmp_path)) == count_rows(expected)
+
+
+def test_masked_rows(loaded: Any, tmp_path: Path) -> None:
+    """A masked column becomes text, also without a mapping; others keep their type."""
+    engine, data, table, pairs = loaded
+    one = "1" if engine == "csv" else 1
+    hidden = [("A*", one), ("?", "4" if engine == "csv" else 4), (None, None)]
+    recoding = Recoding(
+        keep=("smoker", "rest", "name"),
+        mappings={"name": dict(pairs["name"])},
+        suppressed_columns=("name", "rest"),
+        suppressed=frozenset(hidden),
+        suppression="mask",
+    )
+    rows = recode_rows(
+        table.names,
+        table.rows,
+        keep=recoding.keep,
+        mappings={"name": pairs["name"]},
+        suppressed_columns=("name", "rest"),
+        suppressed=hidden,
+        mask=True,
+    )
+    expected = [(smoker, rest if rest is None else str(rest), name) for smoker, rest, name in rows]
+    assert sum(row[1] == "*" for row in expected) == 4
+    assert counted(recoded(engine, data, recoding, tmp_path)) == count_rows(expected)
+
+
+def test_values_without_translation(loaded: Any, tmp_path: Path) -> None:
+    engine, data, _, pairs = loaded
+    known = [(old, new) for old, new in pairs["name"] if old not in ("Ann", None)]
+    recoding = Recoding(keep=("name", "rest"), mappings={"name": dict(known)})
+    with pytest.raises(HierarchyError, match="'name' does not know 2 of its 6 values") as caught:
+        recoded(engine, data, recoding, tmp_path)
+    assert "Ann" not in str(caught.value)
+    if engine in ("csv", "parquet"):
+        assert not (tmp_path / f"recoded.{engine}").exists()
+
+
+def test_only_values_that_occur_need_a_translation(loaded: Any, tmp_path: Path) -> None:
+    engine, data, _, pairs = loaded
+    recoding = Recoding(keep=("rest",), mappings={})
+    assert recoded(engine, data, recoding, tmp_path).columns == ("rest",)
+    unknown = Recoding(keep=("rest", "nmae"), mappings={"nmae": dict(pairs["name"])})
+    with pytest.raises(ColumnError, match="did you mean 'name'"):
+        recoded(engine, data, unknown, tmp_path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_awkward_names_and_texts(engine: str, tmp_path: Path) -> None:
+    texts = VALUES["text"]
+    table = text_table(**dict.fromkeys(NAMES, texts))
+    pairs = {name: [(text, None if text is None else f"new {text}") for text in texts] for name in NAMES[::3]}
+    hidden = [(f"new {texts[1]}", texts[1]), (None, None)]
+    recoding = Recoding(
+        keep=tuple(NAMES),
+        mappings={name: dict(known) for name, known in pairs.items()},
+        suppressed_columns=(NAMES[0], NAMES[1]),
+        suppressed=frozenset(hidden),
+    )
+    expected = recode_rows(
+        NAMES, table.rows, keep=NAMES, mappings=pairs, suppressed_columns=NAMES[:2], suppressed=hidden
+    )
+    assert counted(recoded(engine, LOADERS[engine](table, tmp_path), recoding, tmp_path)) == count_rows(expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_no_rows(engine: str, tmp_path: Path) -> None:
+    recoding = Recoding(keep=("a",), mappings={"a": {}}, suppressed_columns=("a",), suppressed=frozenset({("x",)}))
+    source = recoded(engine, LOADERS[engine](text_table(a=[], b=[]), tmp_path), recoding, tmp_path)
+    assert (source.columns, source.row_count()) == (("a",), 0)
+
+
+@pytest.mark.parametrize("engine", FRAMES)
+def test_frames_take_no_target(engine: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](text_table(a=["x"]), tmp_path))
+    with pytest.raises(ParameterError, match="leave out the target"):
+        source.recode(Recoding(keep=("a",), mappings={}), target="elsewhere")
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
+    source = LOADERS[engine](text_table(a=["x"]), tmp_path)
+    recoding = Recoding(keep=("a",), mappings={})
+    with pytest.raises(ParameterError, match="give its name"):
+        source.recode(recoding)
+    name = source._origin.parts[-1]
+    schema = "public" if engine == "postgresql" else "main"
+    for same in [name, f'"{name}"', f"{schema}.{name}"] + ([name.upper()] if engine != "postgresql" else []):
+        with pytest.raises(ParameterError, match="is the source itself"):
+            source.recode(recoding, target=same)
+    assert source.row_count() == 1
+    with pytest.raises(ParameterError, match="no table name"):
+        source.recode(recoding, target="")
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_types_of_untouched_columns_stay(engine: str, tmp_path: Path) -> None:
+    source = LOADERS[engine](TABLE, tmp_path)
+    result = source.recode(Recoding(keep=KEEP, mappings={"name": NAMELESS["name"]}), target="recoded")
+    with source._connected("test") as connection:
+        before = {column.name: column.type for column in source._describe(connection)}
+    with result._connected("test") as connection:
+        after = {column.name: column.type for column in result._describe(connection)}
+    assert after == {name: before[name] for name in KEEP}
+    assert counted(result) == count_rows(
+        recode_rows(TABLE.names, TABLE.rows, keep=KEEP, mappings={"name": PAIRS["name"]})
+    )
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_a_failure_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
+    source = LOADERS[engine](TABLE, tmp_path)
+    present = tables(source) | {"kept"}
+    good = source.recode(Recoding(keep=("rest",), mappings={}), target="kept")
+    before = good.fingerprint()
+    with pytest.raises(HierarchyError):
+        source.recode(Recoding(keep=("name",), mappings={"name": {"Ann": "x"}}), target="kept")
+    assert sql_table(source._bind, "kept").fingerprint() == before
+    assert tables(source) == present
+    replaced = source.recode(Recoding(keep=("name",), mappings={}), target="kept")
+    assert replaced.columns == ("name",)
+
+
+def tables(source: SqlTable) -> set[str]:
+    names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
+    query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
+    with source._bind.connect() as connection:
+        return {row[0] for row in connection.execute(sa.text(query)).all()}
