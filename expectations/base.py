@@ -13,7 +13,7 @@ from great_expectations.render.components import LegacyDiagnosticRendererType, L
 from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 
-from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_columns
+from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_columns, unknown_name
 from privacy_plugin.expectations.fields import is_parameter, require_parameter_shape
 from privacy_plugin.expectations.judging import limits_of, metric_name, register_judgement, requirement_of
 from privacy_plugin.expectations.population import population_specification
@@ -25,7 +25,7 @@ from privacy_plugin.expectations.rendering import (
     words_block,
 )
 from privacy_plugin.hierarchy_specification import is_specification
-from privacy_plugin.limits import Limit
+from privacy_plugin.limits import KINDS, Limit
 from privacy_plugin.measuring import role_columns
 from privacy_plugin.metrics.registry import Metric, find_metric
 
@@ -79,6 +79,9 @@ class PrivacyExpectation(BatchExpectation):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> dict[str, Any]:
         definition = cls.definition()
+        for name in values:
+            if name not in (*cls.__fields__, *KINDS, "unit"):  # limits and units have better words below
+                raise ParameterError(unknown_name(f"field of {cls.__name__}", name, cls.success_keys))
         given = {name: values[name] for name in cls.success_keys if values.get(name) is not None}
         waiting = {name: value for name, value in given.items() if is_parameter(value)}
         for name, value in waiting.items():

@@ -80,8 +80,8 @@ def validate(
     """Run a policy through a GX checkpoint.
 
     `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project, with its
-    `batch_parameters`. With `context` (a batch definition brings its own) the results are stored there and its Data
-    Docs updated; otherwise all happens in memory. The host's current project is the same before and after.
+    `batch_parameters`. With `context` (a batch definition brings its own) suite and results are stored there and its
+    Data Docs updated; otherwise all happens in memory. The host's current project is the same before and after.
 
     >>> import pandas
     >>> policy = Policy.from_dict({

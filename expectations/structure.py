@@ -114,4 +114,4 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
 
 
 def _allowed(arguments: Mapping[str, Any]) -> str:
-    return ", ".join(name for name, role in arguments.get("columns", {}).items() if role != "identifier")
+    return ", ".join(sorted(name for name, role in arguments.get("columns", {}).items() if role != "identifier"))

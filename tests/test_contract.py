@@ -1,0 +1,107 @@
+"""One more metric means one file in three rooms; this test says which of them is missing."""
+
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import privacy_plugin
+from privacy_plugin.limits import _FITTING
+from privacy_plugin.metrics.registry import Metric, metrics
+
+pytestmark = pytest.mark.xdist_group("great_expectations")
+
+ROOT = Path(__file__).parent.parent
+
+# How a class may say its limit; a metric that must stay below something may be named strictly.
+ENDINGS = {"higher": ("AtLeast",), "lower": ("AtMost", "LessThan"), "between": ("Between",)}
+
+ALL = list(metrics().values())
+
+
+def expectations_of(metric: Metric) -> list[Any]:
+    """The expectation classes that the file of a metric declares."""
+    try:
+        module = import_module(f"privacy_plugin.expectations.{metric.name}")
+    except ModuleNotFoundError:
+        return []
+    declared = [value for value in vars(module).values() if isinstance(value, type)]
+    return [value for value in declared if value.__module__ == module.__name__]
+
+
+def missing_around(metric: Metric) -> Iterator[str]:
+    """Say what a metric lacks outside of Great Expectations."""
+    if metric.name not in privacy_plugin.__all__ or not callable(getattr(privacy_plugin, metric.name, None)):
+        yield f"the public name privacy_plugin.{metric.name} (in _METRICS of privacy_plugin/__init__.py)"
+    if not (ROOT / "tests" / "metrics" / f"test_{metric.name}.py").is_file():
+        yield f"tests/metrics/test_{metric.name}.py"
+    if ">>>" not in (metric.measure.__doc__ or ""):
+        yield f"an example that runs in the docstring of {metric.name}"
+    if metric.measure.__module__ != f"privacy_plugin.metrics.{metric.name}":
+        yield f"a file of its own, privacy_plugin/metrics/{metric.name}.py"
+
+
+def wanted_fields(metric: Metric) -> dict[str, Any]:
+    """The fields of a metric's expectation, each with its default; `...` where there is none."""
+    fields: dict[str, Any] = dict.fromkeys(metric.roles, ...)
+    for name, option in metric.options.items():
+        fields[name] = ... if option.default is inspect.Parameter.empty else option.default
+    if metric.counts_people:
+        fields["unit"] = None
+    if metric.needs_population:
+        fields["population"] = ...
+    return fields | dict.fromkeys(_FITTING[metric.safer])
+
+
+def missing_in_great_expectations(metric: Metric) -> Iterator[str]:
+    """Say what a metric's expectation lacks."""
+    classes = expectations_of(metric)
+    if len(classes) != 1:
+        yield f"one class in expectations/{metric.name}.py (there are {len(classes)})"
+        return
+    (expectation,) = classes
+    title = "".join(part.title() for part in metric.name.split("_"))
+    names = [f"ExpectTable{title}ToBe{ending}" for ending in ENDINGS[metric.safer]]
+    if expectation.__name__ not in names:
+        yield f"a class named {' or '.join(names)}, not {expectation.__name__}"
+    if expectation.metric != metric.name:
+        yield f"metric = {metric.name!r} in {expectation.__name__}"
+    if ">>>" not in (expectation.__doc__ or ""):
+        yield f"an example that runs in the docstring of {expectation.__name__}"
+    present = {
+        name: ... if field.required else field.default
+        for name, field in expectation.__fields__.items()
+        if name in expectation.success_keys
+    }
+    if present != wanted_fields(metric):
+        yield f"in {expectation.__name__} the fields {wanted_fields(metric)}, not {present}"
+
+
+@pytest.mark.parametrize("metric", ALL, ids=lambda metric: metric.name)
+def test_a_metric_is_complete(metric: Metric) -> None:
+    missing = [*missing_around(metric), *missing_in_great_expectations(metric)]
+    assert not missing, f"{metric.name} lacks: " + "; ".join(missing)
+
+
+def test_there_is_no_expectation_without_a_metric() -> None:
+    package = import_module("privacy_plugin.expectations")
+    stated = [getattr(package, name) for name in package.__all__]
+    judged = sorted(kind.metric for kind in stated if hasattr(kind, "metric"))
+    assert judged == sorted(metric.name for metric in ALL)
+
+
+def test_what_is_missing_is_said() -> None:
+    unheard_of = Metric(
+        name="unheard_of", title="", safer="lower", measure=lambda table: None, attacker="", remedy="", paper=""
+    )
+    missing = "; ".join([*missing_around(unheard_of), *missing_in_great_expectations(unheard_of)])
+    for part in (
+        "privacy_plugin.unheard_of",
+        "tests/metrics/test_unheard_of.py",
+        "example",
+        "expectations/unheard_of.py",
+    ):
+        assert part in missing
