@@ -4,6 +4,7 @@ import importlib
 import json
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -147,11 +148,25 @@ def _show_outcome(
         "before and after": comparison,
         "certificate": released.certificate,
         "warehouse": place / "warehouse.duckdb",
-        "in the browser": "dagster dev -m privacy_plugin.demo.definitions",
+        "in the browser": f"{_settings(place)}dagster dev -m {_DEFINITIONS}",
     }
     for name, where in lines.items():
         if where is not None:
             console.print(Text.assemble((f"{name}: ", "bold"), str(where)), soft_wrap=True)
+
+
+def _settings(place: Path) -> str:
+    """Return what the shell must be told where the demo's folder is not the default one."""
+    if place == Path("demo-output").absolute():
+        return ""
+    return "".join(f"{name}={shlex.quote(value)} " for name, value in _variables(place).items())
+
+
+def _variables(place: Path) -> dict[str, str]:
+    return {
+        "PRIVACY_PLUGIN_WAREHOUSE": f"duckdb:///{place / 'warehouse.duckdb'}",
+        "PRIVACY_PLUGIN_OUTPUT": str(place),
+    }
 
 
 def _near(path: Path | None) -> str:
@@ -173,11 +188,7 @@ def _load() -> Any:
 @contextmanager
 def _environment(place: Path, rows: int) -> Iterator[None]:
     """Point the pipeline to the demo's folder, and put everything back afterwards."""
-    wanted = {
-        "PRIVACY_PLUGIN_WAREHOUSE": f"duckdb:///{place / 'warehouse.duckdb'}",
-        "PRIVACY_PLUGIN_OUTPUT": str(place),
-        "PRIVACY_PLUGIN_DEMO_ROWS": str(rows),
-    }
+    wanted = {**_variables(place), "PRIVACY_PLUGIN_DEMO_ROWS": str(rows)}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

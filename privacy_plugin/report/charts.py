@@ -55,7 +55,13 @@ def _ticks(bars: Bars) -> dict[str, Any]:
     """Label the bars where each is one value, otherwise the edges between them."""
     labels = list(bars.edges) or [bar.label for bar in bars.bars]
     places = [float(n) if bars.edges else n + 0.5 for n in range(len(labels))]
-    return {"values": places, "labelExpr": f"{labels!r}[floor(datum.value)]", "labelOverlap": True, "grid": False}
+    return {
+        "values": places,
+        "labelExpr": f"{labels!r}[floor(datum.value)]",
+        "labelOverlap": "greedy",
+        "labelSeparation": 8,
+        "grid": False,
+    }
 
 
 def _limit_lines(bars: Bars) -> Any:

@@ -86,7 +86,7 @@ def _assumptions(content: ReportContent) -> list[str]:
     withheld = [name for name, role in policy.roles.items() if role in WITHHELD]
     if withheld:
         words.append(f"Not part of the release: {', '.join(withheld)}.")
-    words.append("A missing value is a category of its own and never matches another value; nor does a suppressed one.")
+    words.append("Missing is a category of its own: it equals missing and nothing else. So is * (suppressed).")
     if policy.population:
         words.append(f"The people are drawn from the population in {policy.population!r}.")
     return words
