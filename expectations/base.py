@@ -116,7 +116,8 @@ class PrivacyExpectation(BatchExpectation):
         """Keep the rules of a hierarchy out of stored results: they may list values of the column."""
         result: Any = super()._build_evr(raw_response, **arguments)
         kwargs = result.expectation_config.kwargs
-        kwargs.update({name: withheld(value) for name, value in kwargs.items() if is_specification(value)})
+        rules = {name: value for name, value in kwargs.items() if name != "population" and is_specification(value)}
+        kwargs.update({name: withheld(value) for name, value in rules.items()})
         return result
 
     @classmethod

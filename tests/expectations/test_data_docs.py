@@ -5,6 +5,7 @@ import json
 import logging
 import re
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import great_expectations as gx
@@ -82,6 +83,18 @@ def test_pages_of_the_suite_say_what_is_required(context: Any, tmp_path: Path) -
     text = text_of(pages(tmp_path, "expectations"))
     assert "t-closeness of disease over age , zip must be at most 0.4 ." in text
     assert "k-anonymity over age must be at least given at run time as k , counting distinct zip ." in text
+
+
+def test_inline_content_has_the_same_words() -> None:
+    outcome = validate(POLICY, frame())
+    outcome.results[1].render()
+    (required,) = outcome.results[1].expectation_config.rendered_content
+    words = Template(required.value.template).substitute(
+        {name: param["value"] for name, param in required.value.params.items()}
+    )
+    assert words == "k-anonymity over age, zip must be at least 2."
+    (found,) = outcome.results[1].rendered_content
+    assert found.value.params["observed_value"]["value"] == 2
 
 
 def test_what_could_not_be_evaluated_is_said(context: Any, tmp_path: Path) -> None:

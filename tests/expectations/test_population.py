@@ -94,6 +94,7 @@ def test_a_table_of_the_same_database(expectation: Any, tmp_path: Path) -> None:
     ):
         result = batch.validate(expectation(population))
         assert (result.success, result.result["observed_value"]) == (True, 0.5), population
+        assert result.expectation.population == population
     assert batch.validate(expectation("register", (0, 0.4))).success is False
     missing = batch.validate(expectation("registry"))
     assert (missing.success, missing.exception_info["raised_exception"]) == (False, True)
