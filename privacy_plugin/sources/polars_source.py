@@ -115,9 +115,10 @@ def _told_as_source_error(doing: str) -> Iterator[None]:
         raise SourceError(f"{doing} the polars frame failed: {type(error).__name__}") from None
 
 
-def _grouped(
+def lazy_groups(
     frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
-) -> FrequencyTable:
+) -> pl.LazyFrame:
+    """Return the grouping as a plan, not yet run; columns are c0, c1, ..., perhaps absent, and n."""
     require_columns(columns, tuple(schema))
     labels = [f"c{position}" for position in range(len(columns))]
     terms = [_term(name, schema[name]).alias(label) for name, label in zip(columns, labels, strict=True)]
@@ -126,9 +127,15 @@ def _grouped(
         require_columns([unit], tuple(schema), role="unit")
         terms.append(_term(unit, schema[unit]).alias("unit"))
         measures = [pl.col("unit").null_count().alias("absent"), pl.col("unit").n_unique().alias("n")]
+    return frame.select(terms).group_by(labels).agg(measures)
+
+
+def _grouped(
+    frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
+) -> FrequencyTable:
     with _told_as_source_error("grouping"):
-        groups = frame.select(terms).group_by(labels).agg(measures).collect(engine="streaming")
-    coded = [_coded(groups.get_column(label), name) for label, name in zip(labels, columns, strict=True)]
+        groups = lazy_groups(frame, schema, columns, unit).collect(engine="streaming")
+    coded = [_coded(groups.to_series(position), name) for position, name in enumerate(columns)]
     absent = 0 if unit is None else int(groups.get_column("absent").sum())
     return grouped_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)
 

@@ -229,5 +229,5 @@ def test_a_failure_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
 def tables(source: SqlTable) -> set[str]:
     names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
     query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
-    with source._bind.connect() as connection:
+    with source._connected("listing tables") as connection:
         return {row[0] for row in connection.execute(sa.text(query)).all()}

@@ -1,0 +1,110 @@
+"""Only groups come back: the engines' own accounts of what they did."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.sources import open_source, sql_table
+from privacy_plugin.sources.polars_source import lazy_groups
+from tests.sources.loading import LOADERS, Table
+
+ROWS, GROUPS = 20_000, 12
+TABLE = Table(
+    kinds={"a": "text", "b": "integer", "person": "integer"},
+    values={
+        "a": [f"v{i % 4}" for i in range(ROWS)],
+        "b": [i % 3 for i in range(ROWS)],
+        "person": [i // 2 for i in range(ROWS)],
+    },
+)
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_databases(engine: str, tmp_path: Path) -> None:
+    """Every statement that ran is run again by hand, and its rows are counted."""
+    source = LOADERS[engine](TABLE, tmp_path)
+    ran: list[tuple[str, Any]] = []
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+        ran.append((statement, parameters))
+
+    sa.event.listen(source._bind, "after_cursor_execute", note)
+    assert source.frequencies(["a", "b"]).distinct == GROUPS
+    grouped = list(ran)
+    source.frequencies(["a", "b"], unit="person")
+    source.row_count()
+    source.fingerprint()
+    sa.event.remove(source._bind, "after_cursor_execute", note)
+    assert any("GROUP BY" in statement for statement, _ in grouped)
+    assert returned(source, grouped) <= GROUPS + 10  # the columns' types come as rows, too
+    if engine == "sqlite":  # the hash function is gone with its connection
+        ran = [(statement, parameters) for statement, parameters in ran if "privacy_plugin_collect" not in statement]
+        assert len(ran) < len(grouped) * 4
+    assert returned(source, ran) <= 2 * GROUPS + 4096 + 40
+
+
+def returned(source: Any, statements: list[tuple[str, Any]]) -> int:
+    with source._bind.connect() as connection:
+        results = [connection.exec_driver_sql(statement, parameters) for statement, parameters in statements]
+        return sum(len(result.all()) for result in results if result.returns_rows)
+
+
+@pytest.mark.postgres
+def test_postgresql_plans_an_aggregate(tmp_path: Path) -> None:
+    source = LOADERS["postgresql"](TABLE, tmp_path)
+    statements: list[str] = []
+    sa.event.listen(source._bind, "before_cursor_execute", lambda c, u, statement, *rest: statements.append(statement))
+    source.frequencies(["a", "b"])
+    query = next(statement for statement in statements if "GROUP BY" in statement)
+    with source._bind.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN {query}").scalars().all()
+    assert "Aggregate" in plan[0]
+
+
+def test_duckdb_relations(tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    connection.register("loaded", TABLE.arrow())
+    connection.execute("CREATE TABLE t AS SELECT * FROM loaded")
+    connection.execute("PRAGMA enable_profiling = 'json'")
+    connection.execute(f"SET profiling_output = '{tmp_path}/profile.json'")
+    assert open_source(connection.table("t")).frequencies(["a", "b"]).distinct == GROUPS
+    assert rows_collected(tmp_path / "profile.json") == GROUPS
+
+
+def test_duckdb_tables(tmp_path: Path) -> None:
+    with LOADERS["duckdb"](TABLE, tmp_path)._bind.connect() as connection:
+        connection.exec_driver_sql("PRAGMA enable_profiling = 'json'")
+        connection.exec_driver_sql(f"SET profiling_output = '{tmp_path}/profile.json'")
+        assert sql_table(connection, "t").frequencies(["a", "b"]).distinct == GROUPS
+        assert rows_collected(tmp_path / "profile.json") == GROUPS
+
+
+def rows_collected(profile: Path) -> int:
+    """How many rows reached the result of DuckDB's last query, which must have grouped."""
+    text = profile.read_text()
+    assert "HASH_GROUP_BY" in text
+    collector = json.loads(text)["operator"][0]
+    assert "COLLECTOR" in collector["type"]
+    return int(collector["children"][0]["intermediate_rows"])
+
+
+def test_polars_plans_an_aggregate(tmp_path: Path) -> None:
+    frame = pl.scan_parquet(LOADERS["parquet"](TABLE, tmp_path))
+    groups = lazy_groups(frame, frame.collect_schema(), ["a", "b"], None)
+    assert groups.explain().startswith("AGGREGATE")
+    assert groups.collect().height == GROUPS
+
+
+@pytest.mark.spark
+def test_spark_plans_an_aggregate(tmp_path: Path) -> None:
+    source: Any = open_source(LOADERS["spark"](TABLE, tmp_path))
+    groups = source.groups(["a", "b"])
+    plan = groups._jdf.queryExecution().optimizedPlan().toString()
+    assert plan.startswith("Aggregate")
+    assert groups.count() == GROUPS
