@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
     from privacy_plugin.gate import Verdict
     from privacy_plugin.generalization import generalize
+    from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.plan import Plan, load_plan
@@ -44,6 +45,7 @@ _HOMES = {
     "Verdict": "gate",
     "BudgetLedger": "ledger",
     "date_hierarchy": "frequency.hierarchy_builders",
+    "disclosure_of_given_knowledge": "given_knowledge",
     "epsilon_safe_lattice": "randomized",
     "frequency_table": "sources",
     "generalize": "generalization",
@@ -60,7 +62,7 @@ _HOMES = {
 }
 
 # Metrics are functions of frequency tables; here they take any data.
-_METRICS = ("k_anonymity", "l_diversity", "reidentification_risk", "t_closeness")
+_METRICS = ("k_anonymity", "l_diversity", "maximum_disclosure", "reidentification_risk", "t_closeness")
 
 __all__ = [
     "BudgetLedger",
@@ -75,6 +77,7 @@ __all__ = [
     "Requirement",
     "Verdict",
     "date_hierarchy",
+    "disclosure_of_given_knowledge",
     "epsilon_safe_lattice",
     "frequency_table",
     "generalize",
@@ -83,6 +86,7 @@ __all__ = [
     "l_diversity",
     "load_plan",
     "mask_hierarchy",
+    "maximum_disclosure",
     "read_hierarchy",
     "reidentification_risk",
     "require",
