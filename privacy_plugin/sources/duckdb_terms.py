@@ -73,7 +73,7 @@ def cell_text(column: str, kind: str) -> str:
         return f"coalesce(CAST(epoch_us({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
     if kind == "BLOB":
         return f"hex({column})"
-    return column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
+    return f'{column} COLLATE "C"' if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
 
 
 def row_hash(cells: Sequence[str]) -> str:

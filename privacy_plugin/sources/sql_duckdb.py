@@ -58,6 +58,10 @@ class DuckDBRules:
         query = sa.select(bucket, *measured).select_from(hashes.subquery("hashes")).group_by(bucket)
         return checked_buckets(_relation(connection, query).fetchall())
 
+    def fingerprint_type(self, column: SqlColumn) -> str:
+        """Name the type that the text of a cell leaves open."""
+        return duckdb_terms.stable_type(column.type)
+
     def definition(self, column: SqlColumn) -> None:
         """Leave the type to the query."""
 

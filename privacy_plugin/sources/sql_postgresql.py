@@ -83,6 +83,10 @@ class PostgresqlRules:
         query = sa.select(bucket, sa.func.count(), sa.func.count(rows.c.h), digest).select_from(rows).group_by(bucket)
         return checked_buckets(connection.execute(query).all())
 
+    def fingerprint_type(self, column: SqlColumn) -> str:
+        """Name the column's type."""
+        return column.type
+
     def definition(self, column: SqlColumn) -> None:
         """Leave the type to the query."""
 

@@ -65,6 +65,9 @@ class Rules(Protocol):
     ) -> tuple[int, list[tuple[str, str]]]:
         """Return the number of rows and the buckets of the fingerprint."""
 
+    def fingerprint_type(self, column: SqlColumn) -> str:
+        """Name the type that the bytes of a cell leave open, for the fingerprint."""
+
     def definition(self, column: SqlColumn) -> str | None:
         """Return how a table of ours declares such a column, or nothing if the type comes with the query."""
 

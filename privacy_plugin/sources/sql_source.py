@@ -86,13 +86,14 @@ class SqlTable:
             require_columns(chosen, tuple(described))
             ordered = [described[name] for name in chosen]
             rows, buckets = self._rules.buckets(connection, self._origin, ordered)
-            types = [column.type for column in ordered]
+            types = [self._rules.fingerprint_type(column) for column in ordered]
             return compose(scheme=self._rules.scheme, columns=chosen, rows=rows, buckets=buckets, types=types)
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
         """Hold one transaction of one connection: what others commit meanwhile is not seen."""
         with writing(self._bind, self._rules, "reading a snapshot") as connection:
+            self._describe(connection)  # databases settle on a state when they first look at the table
             yield SqlTable(connection, self._origin)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":

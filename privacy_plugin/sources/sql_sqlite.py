@@ -75,6 +75,10 @@ class SqliteRules:
         run(connection, query)
         return len(collected), collected.buckets()
 
+    def fingerprint_type(self, column: SqlColumn) -> str:
+        """Name nothing: every value carries its own type."""
+        return ""
+
     def definition(self, column: SqlColumn) -> str:
         """Declare the type again: a table made from a query would only keep its affinity."""
         return column.type

@@ -168,7 +168,6 @@ def test_a_snapshot_sees_one_state(engine: str, tmp_path: Path) -> None:
         source = sql_table(sa.create_engine(source._bind.url, poolclass=sa.pool.QueuePool), name)
     before = source.fingerprint()
     with source.snapshot() as held:
-        assert held.row_count() == 3
         with source._bind.begin() as connection:
             connection.exec_driver_sql(f"DELETE FROM {name} WHERE name = 'Ann'")
         assert held.row_count() == 3

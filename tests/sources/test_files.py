@@ -1,0 +1,168 @@
+"""CSV, TSV and Parquet files as they come."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import frequency_table, open_source
+
+
+def write(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def rows(path: Any) -> list[tuple[Any, ...]]:
+    source = open_source(path)
+    table = source.frequencies(source.columns)
+    return [table.values(i) for i in range(table.distinct) for _ in range(table.counts[i])]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("a,b\n02138,1\n2138,1.0\n", [("02138", "1"), ("2138", "1.0")]),
+        ('a,b\n1,\n1,""\n,2\n', [(None, "2"), ("1", None), ("1", "")]),
+        ("a,b\nNULL,NA\nnan,None\n", [("NULL", "NA"), ("nan", "None")]),
+        ("a,b\r\n1,2\r\n3,4\r\n", [("1", "2"), ("3", "4")]),
+        ('a,b\r\n"x\r\ny",2\r\n', [("x\r\ny", "2")]),
+        ('a,b\n"x\ny","q""q"\n', [("x\ny", 'q"q')]),
+        ("\ufeffa,b\n1,2\n", [("1", "2")]),
+        ("a;b\n1,5;2\n", [("1,5", "2")]),
+        ("a,b\n 1 , 2\n", [(" 1 ", " 2")]),
+        ("a,b\n#1,2\n", [("#1", "2")]),
+        ("a,b\n2024-01-01,true\n", [("2024-01-01", "true")]),
+        ("a,b\n1,2", [("1", "2")]),
+        ("a,b\n", []),
+    ],
+)
+def test_csv(content: str, expected: list[Any], tmp_path: Path) -> None:
+    path = write(tmp_path, content)
+    assert open_source(path).columns == ("a", "b")
+    assert rows(path) == expected
+    assert rows(str(path)) == expected
+
+
+def test_tsv(tmp_path: Path) -> None:
+    assert rows(write(tmp_path, "a\tb\n1,5\t2;3\n", "data.TSV")) == [("1,5", "2;3")]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "words"),
+    [
+        ("a,b\n1,2,3\n", SourceError, "InvalidInput"),
+        ("a,b\n1\n", SourceError, "InvalidInput"),
+        ('a,b\n"marker-4711,2\n3,4\n', SourceError, "InvalidInput"),
+        (b"a,b\n\xff,2\n", SourceError, "UnicodeDecodeError"),
+        (b"\xff,b\n1,2\n", SourceError, "UnicodeDecodeError"),
+        ("", SourceError, "is empty"),
+        ("a,a\n1,2\n", ColumnError, "more than one column named 'a'"),
+        ("a,A\n1,2\n", ColumnError, "differ only in case"),
+        (",a\n1,2\n", ColumnError, "column 1 of 2 has no name"),
+    ],
+)
+def test_broken_csv(content: str | bytes, error: type[Exception], words: str, tmp_path: Path) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(error, match=words) as caught:
+        open_source(path).frequencies(["a"])
+    assert "marker" not in str(caught.value)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no file"):
+        open_source(tmp_path / "missing.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(SourceError, match="there is no file"):
+        open_source(tmp_path / "folder.csv")
+    with pytest.raises(SourceError, match=r"valid endings are \.csv, \.tsv, \.parquet"):
+        open_source(write(tmp_path, "a\n1\n", "data.txt"))
+    with pytest.raises(SourceError, match="cannot read the file"):
+        open_source(write(tmp_path, b"PAR1 no, not really", "broken.parquet"))
+
+
+@pytest.mark.parametrize(
+    "name", ["a[1].csv", "b*.csv", "c?.csv", "d'e.csv", "{f,g}.csv", "h i.csv", "k=5.csv", "%s.csv"]
+)
+def test_names_are_no_patterns(name: str, tmp_path: Path) -> None:
+    for other in ("a1.csv", "bb.csv", "cc.csv", "f.csv"):
+        write(tmp_path, "a\nother\n", other)
+    assert rows(write(tmp_path, "a\nmine\n", name)) == [("mine",)]
+
+
+def test_folders_add_no_columns(tmp_path: Path) -> None:
+    (tmp_path / "year=2024").mkdir()
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "year=2024" / "data.parquet")
+    assert open_source(tmp_path / "year=2024" / "data.parquet").columns == ("a",)
+    assert open_source(write(tmp_path / "year=2024", "a\n1\n")).columns == ("a",)
+
+
+def test_parquet_names(tmp_path: Path) -> None:
+    pq.write_table(pa.table([[1], [2]], names=["a", "A"]), tmp_path / "case.parquet")
+    with pytest.raises(ColumnError, match="differ only in case"):
+        open_source(tmp_path / "case.parquet")
+    pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "twice.parquet")
+    with pytest.raises(ColumnError, match="more than one column named 'a'"):
+        open_source(tmp_path / "twice.parquet")
+
+
+def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "a\n1\n")
+    monkeypatch.chdir(tmp_path)
+    source = open_source("data.csv")
+    os.chdir("/")
+    assert source.row_count() == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_written_files_read_the_same(suffix: str, tmp_path: Path) -> None:
+    awkward = ["", " ", "NULL", 'q"q', "x,y", "t\tt", "l\nb", "w\r\nb", "é", "*", "#", "'", "\\", "1;2"]
+    table = pa.table({"a": [*awkward, None], "b": [*awkward, None][::-1]})
+    pq.write_table(table, tmp_path / "source.parquet")
+    source = open_source(tmp_path / "source.parquet")
+    target = tmp_path / f"target.{suffix}"
+    published = source.publish(str(target), columns=["b", "a"], verify=lambda copy: None)
+    assert published.columns == ("b", "a")
+    assert published.fingerprint() == source.fingerprint()
+    same = {text: text for text in [*awkward, None]}
+    recoded = source.recode(Recoding(keep=("b", "a"), mappings={"a": same, "b": same}), target=str(target))
+    assert recoded.fingerprint() == source.fingerprint()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["source.parquet", f"target.{suffix}"]
+
+
+def test_targets(tmp_path: Path) -> None:
+    path = write(tmp_path, "a\n1\n")
+    source = open_source(path)
+    recoding = Recoding(keep=("a",), mappings={})
+    with pytest.raises(ParameterError, match="give a path"):
+        source.recode(recoding)
+    with pytest.raises(ParameterError, match="is the source itself"):
+        source.recode(recoding, target=str(path))
+    link = tmp_path / "link.csv"
+    link.symlink_to(path)
+    with pytest.raises(ParameterError, match="is the source itself"):
+        source.publish(str(link), columns=["a"], verify=lambda copy: None)
+    with pytest.raises(SourceError, match="valid endings"):
+        source.recode(recoding, target=str(tmp_path / "out.txt"))
+    with pytest.raises(SourceError):
+        source.recode(recoding, target=str(tmp_path / "missing" / "out.csv"))
+    assert frequency_table(path, ["a"]).rows == 1
+
+
+def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
+    source = open_source(write(tmp_path, "a\n1\n"))
+    target = write(tmp_path, "old\n1\n", "target.csv")
+
+    def refuse(copy: Any) -> None:
+        raise RuntimeError("refused")
+
+    with pytest.raises(RuntimeError, match="refused"):
+        source.publish(str(target), columns=["a"], verify=refuse)
+    assert target.read_text() == "old\n1\n"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "target.csv"]

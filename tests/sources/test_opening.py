@@ -1,0 +1,227 @@
+"""What can be opened, what cannot, and what is imported on the way."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import Source, frequency_table, open_source, sql_table
+from tests.sources.loading import ENGINES, LOADERS, text_table
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_everything_is_a_source(engine: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](text_table(a=["x"]), tmp_path))
+    assert isinstance(source, Source)
+    assert open_source(source) is source
+    assert source.engine in ("pandas", "polars", "arrow", "duckdb", "sqlite", "postgresql", "spark")
+
+
+def test_nothing_heavy_is_imported() -> None:
+    heavy = ["pandas", "polars", "pyarrow", "duckdb", "sqlalchemy", "pyspark", "narwhals"]
+    program = f"import sys, privacy_plugin.sources; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    program = (
+        "import sys, pandas, privacy_plugin.sources as s; s.frequency_table(pandas.DataFrame({'a': [1]}), ['a']); "
+        "print([m for m in ['polars', 'duckdb', 'sqlalchemy', 'pyspark'] if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+class Frame(pd.DataFrame):
+    """A frame with habits of its own, as geopandas has."""
+
+
+def test_subclasses_are_what_they_derive_from() -> None:
+    assert open_source(Frame({"a": [1]})).engine == "pandas"
+
+
+@pytest.mark.parametrize("data", [None, 5, [1, 2], {"a": [1]}, np.zeros(3), pd.Series([1]), pl.Series([1]), object()])
+def test_what_is_no_table(data: Any) -> None:
+    with pytest.raises(SourceError, match="cannot read data of type"):
+        open_source(data)
+
+
+def test_sqlalchemy_needs_an_engine() -> None:
+    people = sa.table("people", sa.column("age"))
+    for data in (people, sa.select(people), sa.text("SELECT 1"), sa.create_engine("sqlite://")):
+        with pytest.raises(SourceError, match="sql_table"):
+            open_source(data)
+
+
+def test_names_must_be_texts_and_differ() -> None:
+    with pytest.raises(ColumnError, match="column 2 of 2 has a name that is no text"):
+        open_source(pd.DataFrame({"a": [1], 5: [2]}))
+    with pytest.raises(ColumnError, match="more than one column named 'a'"):
+        open_source(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(ColumnError, match="more than one column named 'a'"):
+        open_source(pa.table([[1], [2]], names=["a", "a"]))
+    with pytest.raises(ColumnError, match="no text"):
+        open_source(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))
+    with pytest.raises(ColumnError, match="has no name"):
+        open_source(pd.DataFrame({"": [1]}))
+    with pytest.raises(ColumnError, match="no columns"):
+        open_source(pd.DataFrame(index=[0, 1]))
+
+
+def test_a_frequency_table_is_a_source() -> None:
+    table = FrequencyTable.from_rows(["a", "b"], [(1, "x"), (1, "y"), (1, "y")])
+    source = open_source(table)
+    assert source.frequencies(["a", "b"]) is table
+    assert source.frequencies(["a"]).counts.tolist() == [3]
+    assert source.row_count() == 3
+    with source.snapshot() as held:
+        assert held is source
+    frame = pd.DataFrame({"a": [1, 1, 1], "b": ["y", "x", "y"]})
+    assert source.fingerprint() == open_source(frame).fingerprint()
+    with pytest.raises(SourceError, match="no rows to recode"):
+        source.recode(Recoding(keep=("a",), mappings={}))
+    with pytest.raises(SourceError, match="no rows to publish"):
+        source.publish(None, columns=["a"], verify=lambda copy: None)
+    with pytest.raises(ParameterError, match="counts rows, not distinct 'person'"):
+        source.frequencies(["a"], unit="person")
+
+
+def test_people_once_counted_cannot_be_counted_otherwise() -> None:
+    frame = pd.DataFrame({"a": [1, 1], "b": [2, 3], "p": ["x", "x"]})
+    table = frequency_table(frame, ["a", "b"], unit="p")
+    assert frequency_table(table, ["a", "b"], unit="p") is table
+    with pytest.raises(ParameterError, match="cannot be added up"):
+        frequency_table(table, ["a"], unit="p")
+    with pytest.raises(ParameterError, match="counts distinct 'p', not"):
+        frequency_table(table, ["a", "b"])
+
+
+def test_arrow_dictionaries_views_and_extensions() -> None:
+    words = pa.array(["x", None, "x", "y"])
+    table = pa.table(
+        {
+            "dictionary": words.dictionary_encode(),
+            "null_inside": pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2]), pa.array(["x", None, "x"])),
+            "view": words.cast(pa.string_view()),
+            "large": words.cast(pa.large_string()),
+            "binary_view": pa.array([b"x", None, b"x", b"y"]).cast(pa.binary_view()),
+            "null": pa.nulls(4),
+            "list": pa.array([[1], None, [1], [2]]),
+            "struct": pa.array([{"a": 1}, None, {"a": 1}, {"a": 2}]),
+            "duration": pa.array([1, None, 1, 2], type=pa.duration("s")),
+            "time": pa.array([1, None, 1, 2], type=pa.time64("ns")),
+            "uuid": pa.array([b"x" * 16, None, b"x" * 16, b"y" * 16], type=pa.uuid()),
+            "half": pa.array([np.float16(1), None, np.float16(1), np.float16(2)]),
+        }
+    )
+    source = open_source(table)
+    for name in table.column_names:
+        counts = source.frequencies([name]).counts.tolist()
+        assert counts == {"null": [4], "null_inside": [2, 2]}.get(name, [1, 2, 1]), name
+    assert source.fingerprint().rows == 4
+    chunked = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
+    assert open_source(chunked).fingerprint() == source.fingerprint()
+    recoding = Recoding(keep=("null", "dictionary"), mappings={"dictionary": {"x": "1", "y": "2", None: None}})
+    assert source.recode(recoding).column("dictionary").to_pylist() == ["1", None, "1", "2"]
+
+
+def test_polars_objects_categories_and_wide_integers() -> None:
+    frame = pl.DataFrame(
+        {
+            "object": pl.Series([True, 1, "1", None], dtype=pl.Object),
+            "enum": pl.Series(["a", "b", "a", None], dtype=pl.Enum(["b", "a", "c"])),
+            "category": pl.Series(["a", "A", "a", None], dtype=pl.Categorical),
+            "wide": pl.Series([2**100, 2**100 + 1, 2**100, None], dtype=pl.Int128),
+            "list": pl.Series([[1], [2], [1], None]),
+        }
+    )
+    source = open_source(frame)
+    assert source.frequencies(["object"]).dictionaries[0] == (None, True, 1, "1")
+    for name in ("enum", "category", "wide", "list"):
+        for data in (frame, frame.lazy()):
+            assert sorted(frequency_table(data, [name]).counts.tolist()) == [1, 1, 2], name
+    assert source.frequencies(["wide"]).dictionaries[0] == (None, 2**100, 2**100 + 1)
+    with pytest.raises(SourceError, match="'object' is missing in 1 rows"):
+        source.frequencies(["enum"], unit="object")
+    assert open_source(frame.lazy()).fingerprint() == source.fingerprint()
+
+
+def test_a_plan_that_fails() -> None:
+    broken = pl.DataFrame({"a": ["marker-4711"]}).lazy().with_columns(pl.col("a").cast(pl.Int64))
+    with pytest.raises(SourceError) as caught:
+        frequency_table(broken, ["a"])
+    assert "marker" not in str(caught.value)
+    with pytest.raises(SourceError):
+        open_source(pl.scan_parquet("/nowhere/at/all.parquet"))
+
+
+@pytest.mark.spark
+class TestSpark:
+    def test_collations_do_not_merge(self, spark: Any) -> None:
+        frame = spark.createDataFrame([("x",), ("X",), ("x",)], "a string collate utf8_lcase")
+        assert frame.groupBy("a").count().count() == 1  # what Spark itself would say
+        source = open_source(frame)
+        assert source.frequencies(["a"]).counts.tolist() == [1, 2]
+        recoding = Recoding(keep=("a",), mappings={"a": {"x": "low", "X": "high"}})
+        assert frequency_table(source.recode(recoding), ["a"]).counts.tolist() == [1, 2]
+        assert source.fingerprint().rows == 3
+
+    def test_nested_values_and_zones(self, spark: Any) -> None:
+        query = """
+            SELECT array('a, b') AS l, named_struct('x', '1, 2', 'y', CAST(NULL AS string)) AS s, map('a', 1) AS m,
+                   TIMESTAMP '2024-10-27 02:30:00.000001+02:00' AS t,
+                   array(TIMESTAMP '2024-01-01 00:00:00.000001') AS n,
+                   INTERVAL 1 MONTH AS i, X'00' AS b, CAST(0.1 AS float) AS f
+            UNION ALL
+            SELECT array('a', 'b'), named_struct('x', '1', 'y', '2'), map('b', 1),
+                   TIMESTAMP '2024-10-27 02:30:00.000001+01:00', array(TIMESTAMP '2024-01-01 00:00:00.000002'),
+                   INTERVAL 2 MONTH, X'01', CAST(0.2 AS float)
+        """
+        source = open_source(spark.sql(query))
+        once = open_source(spark.sql(query).limit(1).union(spark.sql(query).limit(1)))
+        for name in source.columns:
+            assert source.frequencies([name]).counts.tolist() == [1, 1], name
+            assert source.fingerprint([name]) != once.fingerprint([name]), name
+        before = source.fingerprint()
+        spark.conf.set("spark.sql.session.timeZone", "Europe/Zurich")
+        try:
+            assert open_source(spark.sql(query)).fingerprint(["t"]) == source.fingerprint(["t"])
+            assert source.frequencies(["t"]).distinct == 2
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+        assert source.fingerprint() == before
+
+    def test_names_that_differ_only_in_case(self, spark: Any) -> None:
+        with pytest.raises(ColumnError, match="differ only in case"):
+            open_source(spark.createDataFrame([(1, 2)], ["a", "A"]))
+
+    def test_errors_keep_values_to_themselves(self, spark: Any) -> None:
+        frame = spark.sql("SELECT CAST(a AS int) AS a FROM VALUES ('marker-4711') AS t(a)")
+        with pytest.raises(SourceError) as caught:
+            frequency_table(frame, ["a"])
+        assert "marker" not in str(caught.value)
+
+
+def test_duckdb_values_that_appear_later_stop_the_query() -> None:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT 'a' AS a")
+    recoded = open_source(connection.table("t")).recode(Recoding(keep=("a",), mappings={"a": {"a": "1"}}))
+    assert recoded.fetchall() == [("1",)]
+    connection.execute("INSERT INTO t VALUES ('b')")
+    with pytest.raises(duckdb.Error, match="was not there when the recoding was prepared"):
+        recoded.fetchall()
+
+
+def test_sql_tables_need_a_connection_that_works() -> None:
+    with pytest.raises(SourceError):
+        sql_table(sa.create_engine("sqlite:////nowhere/at/all.db"), "t").row_count()
