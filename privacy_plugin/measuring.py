@@ -42,11 +42,22 @@ class Tables:
 
 
 def measure(
-    metric: Metric, data: Any, *, population: Any = None, unit: str | None = None, **arguments: Any
+    metric: Metric,
+    data: Any,
+    *,
+    population: Any = None,
+    unit: str | None = None,
+    progress: Callable[[float, int], None] | None = None,
+    **arguments: Any,
 ) -> Measurement:
-    """Measure one metric on anything a source accepts (or on the `Tables` of one)."""
+    """Measure one metric on anything a source accepts (or on the `Tables` of one).
+
+    `progress(share, steps)` is called now and then by metrics that take long; others never call it.
+    """
     options = {name: value for name, value in arguments.items() if name not in metric.roles}
     metric.require_options(options)
+    if metric.reports_progress:
+        options["progress"] = progress
     roles = role_columns(metric, arguments)
     columns = [name for names in roles.values() for name in ([names] if isinstance(names, str) else names)]
     require_columns(columns, columns, role=" and ".join(roles))

@@ -8,7 +8,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from privacy_plugin.errors import ParameterError, unknown_name
@@ -36,6 +36,7 @@ class Metric:
     smallest: float | None = None
     largest: float | None = None
     check: Callable[..., None] | None = None
+    writes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -48,10 +49,15 @@ class Metric:
         return "population" in inspect.signature(self.measure).parameters
 
     @property
+    def reports_progress(self) -> bool:
+        """Whether the metric can say how far it has come."""
+        return "progress" in inspect.signature(self.measure).parameters
+
+    @property
     def options(self) -> Mapping[str, inspect.Parameter]:
         """The parameters that belong to the metric itself, such as a variant."""
         given = list(inspect.signature(self.measure).parameters.items())[1:]
-        return {name: option for name, option in given if name not in (*ROLES, "population")}
+        return {name: option for name, option in given if name not in (*ROLES, "population", "progress")}
 
     def require_options(self, given: Mapping[str, Any]) -> None:
         """Refuse a misspelt, missing or senseless option before any data is read."""
@@ -80,12 +86,14 @@ def metric(
     smallest: float | None = None,
     largest: float | None = None,
     check: Callable[..., None] | None = None,
+    writes: Mapping[str, Callable[[Any], Any]] | None = None,
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
     `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
     classes never makes it worse, so a lattice search may prune. `smallest`, `largest`: the limits that make sense.
-    `check`: takes the metric's options and refuses those that make no sense, before data is read.
+    `check`: takes the metric's options and refuses those that make no sense, before data is read. `writes`: how an
+    option that is not plain data already is written as such, so that policies and suites can hold it.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -105,6 +113,7 @@ def metric(
             smallest=smallest,
             largest=largest,
             check=check,
+            writes=writes or {},
         )
         return function
 
