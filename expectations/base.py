@@ -113,10 +113,10 @@ class PrivacyExpectation(BatchExpectation):
         return answer
 
     def _build_evr(self, raw_response: Any, **arguments: Any) -> Any:
-        """Keep the rules of a hierarchy out of stored results: they may list values of the column."""
+        """Keep hierarchies and marginals out of stored results: they may list values of the columns."""
         result: Any = super()._build_evr(raw_response, **arguments)
         kwargs = result.expectation_config.kwargs
-        rules = {name: value for name, value in kwargs.items() if name != "population" and is_specification(value)}
+        rules = {name: value for name, value in kwargs.items() if _lists_values(name, value)}
         kwargs.update({name: withheld(value) for name, value in rules.items()})
         return result
 
@@ -172,6 +172,12 @@ def finding_of(result: Any) -> Mapping[str, Any] | None:
     return details if isinstance(details, Mapping) and "reason" in details else None
 
 
+def _lists_values(name: str, value: Any) -> bool:
+    if name in ("hierarchies", "marginals", "likelihood", "danger", "bins", "generalized"):
+        return isinstance(value, Mapping) and not is_parameter(value) and WITHHELD not in value
+    return name != "population" and is_specification(value)
+
+
 def withheld(specification: Mapping[str, Any]) -> dict[str, str]:
     """Stand for a hierarchy by its digest: enough to tell two apart."""
     text = json.dumps(specification, sort_keys=True, default=str)
@@ -195,8 +201,8 @@ def _require_roles(definition: Metric, given: Mapping[str, Any], waiting: Mappin
 def _checked_limits(definition: Metric, given: Mapping[str, Any], waiting: Mapping[str, Any]) -> dict[str, Any]:
     """Check limit and options; return the limit in its plain form."""
     limits = limits_of(given)
-    if not waiting:
-        return requirement_of(definition, _readable(given)).limit.given
+    if not waiting and not _withholds(given):
+        return requirement_of(definition, given).limit.given
     if not any(kind in waiting for kind in limits):
         return Limit.parse(definition, limits).given
     if len(limits) != 1:
@@ -204,6 +210,6 @@ def _checked_limits(definition: Metric, given: Mapping[str, Any], waiting: Mappi
     return {}
 
 
-def _readable(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what a stored result withholds, so that the result can be read back; such a one never runs."""
-    return {name: value for name, value in given.items() if not (isinstance(value, Mapping) and WITHHELD in value)}
+def _withholds(given: Mapping[str, Any]) -> bool:
+    """Recognize what a stored result withholds: only its limit can be checked when it is read back; it never runs."""
+    return any(isinstance(value, Mapping) and WITHHELD in value for value in given.values())

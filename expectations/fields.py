@@ -21,6 +21,9 @@ Pair = list[StrictInt | StrictFloat | StrictStr] | Parameter | None
 # "equal", "ordered", or a hierarchy as plain data: {"intervals": {...}}, {"file": "path.csv"}, ...
 Ground = Literal["equal", "ordered"] | dict[str, Any]
 
+# A hierarchy a column, each as plain data
+Hierarchies = dict[str, Any] | None
+
 # The name of a table or file, or {"table": ...}, {"file": ...}, {"data_source": ..., "asset": ...}
 Population = StrictStr | dict[str, Any]
 

@@ -16,6 +16,7 @@ from great_expectations.render.components import (
 )
 
 from privacy_plugin.expectations.fields import PARAMETER, is_parameter
+from privacy_plugin.hierarchy_specification import is_specification
 from privacy_plugin.limits import KINDS
 from privacy_plugin.metrics.registry import Metric
 from privacy_plugin.requirement import shown
@@ -126,14 +127,16 @@ def _listed(parameters: dict[str, str], role: str, names: Any) -> str:
 
 
 def _said(value: Any) -> str:
-    """Say a field's value; a hierarchy is only called one, because its rules may list values of the column."""
+    """Say a field's value; what may list values of a column, hierarchies and marginals, is only said to be given."""
     if is_parameter(value):
         return f"given at run time as {value[PARAMETER]}"
     if isinstance(value, Mapping):
         is_place = set(value) <= {"table", "file", "data_source", "asset"} and all(
             isinstance(v, str) for v in value.values()
         )
-        return " ".join(map(str, value.values())) if is_place else "by a hierarchy"
+        if is_place:
+            return " ".join(map(str, value.values()))
+        return "by a hierarchy" if is_specification(value) else "given"
     return str(value)
 
 

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from privacy_plugin.gate import Verdict
     from privacy_plugin.generalization import generalize
     from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
+    from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
+    from privacy_plugin.presence import multidimensional_presence, population_marginals
     from privacy_plugin.randomized import epsilon_safe_lattice
     from privacy_plugin.requirement import Finding, Requirement, require
     from privacy_plugin.sources import frequency_table, sql_table
@@ -52,6 +54,9 @@ _HOMES = {
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
+    "multidimensional_presence": "presence",
+    "population_marginals": "presence",
+    "presence_bounds": "kernels.presence_harm",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
     "sampling_delta": "anonymizers.sampling",
@@ -62,7 +67,18 @@ _HOMES = {
 }
 
 # Metrics are functions of frequency tables; here they take any data.
-_METRICS = ("k_anonymity", "l_diversity", "maximum_disclosure", "reidentification_risk", "t_closeness")
+_METRICS = (
+    "delta_presence",
+    "journalist_risk",
+    "k_anonymity",
+    "k_map",
+    "l_diversity",
+    "maximum_disclosure",
+    "presence_confidence",
+    "privacy_score",
+    "reidentification_risk",
+    "t_closeness",
+)
 
 __all__ = [
     "BudgetLedger",
@@ -77,16 +93,24 @@ __all__ = [
     "Requirement",
     "Verdict",
     "date_hierarchy",
+    "delta_presence",
     "disclosure_of_given_knowledge",
     "epsilon_safe_lattice",
     "frequency_table",
     "generalize",
     "interval_hierarchy",
+    "journalist_risk",
     "k_anonymity",
+    "k_map",
     "l_diversity",
     "load_plan",
     "mask_hierarchy",
     "maximum_disclosure",
+    "multidimensional_presence",
+    "population_marginals",
+    "presence_bounds",
+    "presence_confidence",
+    "privacy_score",
     "read_hierarchy",
     "reidentification_risk",
     "require",

@@ -57,6 +57,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     rows: int = 0
     fingerprint: Fingerprint | None = None
+    population_fingerprint: Fingerprint | None = None
     partition: str | None = None
     judged_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -86,6 +87,7 @@ class Verdict:
             "rows": self.rows,
             "judged_at": self.judged_at,
             "fingerprint": self.fingerprint.to_dict() if self.fingerprint else None,
+            "population_fingerprint": self.population_fingerprint.to_dict() if self.population_fingerprint else None,
             "problems": list(self.problems),
             "notes": list(self.notes),
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
@@ -97,7 +99,8 @@ def judge(
 ) -> Verdict:
     """Judge data; with `fingerprint` also take the content fingerprint of what a release would hold.
 
-    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged.
+    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged. Where a population
+    was compared with, the fingerprint of its quasi-identifiers is taken too.
     """
 
     def verdict(**found: Any) -> Verdict:
@@ -117,11 +120,20 @@ def judge(
             taken = tables.source.fingerprint(rules.released) if fingerprint else None
             if taken is not None and taken.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
+            compared = _compared_with(rules, others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
         return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
-    return verdict(findings=findings, rows=rows, fingerprint=taken)
+    return verdict(findings=findings, rows=rows, fingerprint=taken, population_fingerprint=compared)
+
+
+def _compared_with(rules: Rules, others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
+    """Identify the population that requirements were compared with, by the columns they looked at."""
+    compared = [f for f in findings if f.requirement.definition.needs_population and f.measurement is not None]
+    if others is None or not compared:
+        return None
+    return others.source.fingerprint(rules.columns("quasi_identifier"))
 
 
 @contextmanager

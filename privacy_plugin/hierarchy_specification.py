@@ -1,4 +1,4 @@
-"""Hierarchies as a policy writes them: a file, or a rule with its parameters."""
+"""Options as a policy writes them: a hierarchy is a file, or a rule with its parameters; marginals may be a file."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +13,7 @@ from privacy_plugin.frequency.hierarchy_builders import (
     tree_hierarchy,
 )
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
+from privacy_plugin.frequency.marginal_files import read_marginals
 
 RULES = ("dates", "file", "intervals", "mask", "table", "tree")
 _RULES: dict[str, Callable[..., Hierarchy]] = {
@@ -56,6 +57,17 @@ def _from_lines(lines: Any) -> TableHierarchy:
     if len(paths) != len(lines):
         raise HierarchyError("a value is listed more than once in the hierarchy")
     return TableHierarchy(paths)
+
+
+def read_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
+    """Read an option of a metric; hierarchies and marginals may be written as plain data or lie in files."""
+    if name in ("hierarchies", "generalized") and isinstance(given, Mapping):
+        return {column: hierarchy_from_specification(entry, folder=folder) for column, entry in given.items()}
+    if name == "bins" and isinstance(given, Mapping):
+        return {column: read_option("", entry, folder=folder) for column, entry in given.items()}
+    if name == "marginals" and isinstance(given, Mapping) and set(given) == {"file"} and isinstance(given["file"], str):
+        return read_marginals(folder / given["file"])
+    return hierarchy_from_specification(given, folder=folder) if is_specification(given) else given
 
 
 def is_specification(given: Any) -> bool:

@@ -14,7 +14,7 @@ import yaml
 from privacy_plugin.errors import HierarchyError, ParameterError, PolicyError, PrivacyPluginError, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import ROLES, Rules, Verdict, judge
-from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
+from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
 from privacy_plugin.limits import KINDS
 from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
@@ -83,11 +83,12 @@ class Policy:
         columns = _columns(given.get("columns"))
         roles = {name: entry["role"] for name, entry in columns.items()}
         used, requirements = _requirements(given.get("requirements"), roles, Path(folder))
+        hierarchies = _hierarchies(columns, Path(folder))
         return cls(
             dataset=dataset,
             roles=roles,
-            requirements=requirements,
-            hierarchies=_hierarchies(columns, Path(folder)),
+            requirements=tuple(_with_hierarchies(requirement, hierarchies) for requirement in requirements),
+            hierarchies=hierarchies,
             anonymize=_anonymize(given.get("anonymize")),
             population=population,
             notes=contradictions(used),
@@ -203,17 +204,28 @@ def _requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[l
         except (ParameterError, HierarchyError, TypeError) as problem:
             raise PolicyError(f"requirement {number}: {problem}") from None
         for requirement in found:
-            requirements.extend(_for_each_sensitive(requirement, roles))
+            requirements.extend(_for_each_sensitive(_with_roles(requirement, roles), roles))
     return presets, tuple(requirements)
 
 
 def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
         raise PolicyError(f"requirement {number}: {name} has no limit; give one of {', '.join(KINDS)}")
-    return {
-        str(key): hierarchy_from_specification(value, folder=folder) if is_specification(value) else value
-        for key, value in entry.items()
-    }
+    return {str(key): read_option(str(key), value, folder=folder) for key, value in entry.items()}
+
+
+def _with_roles(requirement: Requirement, roles: Mapping[str, str]) -> Requirement:
+    """Hand the roles of the columns to a metric that weighs columns by them; what the line itself says comes first.
+
+    Written into the requirement, they are the same at every door.
+    """
+    if "roles" not in requirement.definition.options:
+        return requirement
+    weighed = {name: role for name, role in roles.items() if role in ("quasi_identifier", "sensitive")}
+    if "sensitive" not in weighed.values() and not requirement.options.get("danger"):
+        raise PolicyError(f"{requirement} needs a column with the role sensitive: without danger nothing would count")
+    own = requirement.options.get("roles") or {}
+    return replace(requirement, options={**requirement.options, "roles": {**weighed, **own}})
 
 
 def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> list[Requirement]:
@@ -227,6 +239,13 @@ def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> l
     if not sensitive:
         raise PolicyError(f"{requirement} needs a column with the role sensitive")
     return [replace(requirement, sensitive=name) for name in sensitive]
+
+
+def _with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
+    """Let a metric that compares with a population know the columns' hierarchies: what generalized values mean."""
+    if not hierarchies or "hierarchies" not in requirement.definition.options or "hierarchies" in requirement.options:
+        return requirement
+    return replace(requirement, options={**requirement.options, "hierarchies": hierarchies})
 
 
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Hierarchy]:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from privacy_plugin.errors import ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import written
-from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
+from privacy_plugin.frequency.values import canonical, label
+from privacy_plugin.hierarchy_specification import read_option
 from privacy_plugin.limits import KINDS, Limit
 from privacy_plugin.measuring import measure
 from privacy_plugin.metrics.measurement import Measurement, Quantity, plain
@@ -52,7 +53,7 @@ class Requirement:
             "sensitive": self.sensitive or sensitive,
             "attributes": attributes,
         }
-        roles = {name: value for name, value in given.items() if name in self.definition.roles}
+        roles: dict[str, Any] = {name: value for name, value in given.items() if name in self.definition.roles}
         others = population if self.definition.needs_population else None
         try:
             measurement = measure(self.definition, data, population=others, unit=unit, **roles, **self.options)
@@ -77,12 +78,14 @@ class Requirement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the requirement as a policy writes it."""
-        options = {name: _written(value) for name, value in self.options.items()}
+        writes = self.definition.writes
+        options = {name: writes.get(name, _written)(value) for name, value in self.options.items()}
         named = {"sensitive": self.sensitive} if self.sensitive else {}
         return {self.metric: {**options, **named, **self.limit.given}}
 
     def __str__(self) -> str:
-        stated = [_stated(name, value) for name, value in self.options.items()]
+        unsaid = ("hierarchies", "roles")  # both are the policy's own, and said there
+        stated = [_stated(name, value) for name, value in self.options.items() if name not in unsaid]
         stated += [self.sensitive] if self.sensitive else []
         return f"{self.metric}({', '.join(stated)}) {self.limit}" if stated else f"{self.metric} {self.limit}"
 
@@ -140,7 +143,7 @@ def require(metric: str, *, sensitive: str | None = None, origin: str | None = N
             raise ParameterError(f"{name} must be text, not {type(text).__name__}")
     definition = find_metric(metric)
     limits = {name: value for name, value in given.items() if name in KINDS}
-    options = {name: _option(value) for name, value in given.items() if name not in KINDS}
+    options = {name: read_option(name, value) for name, value in given.items() if name not in KINDS}
     definition.require_options(options)
     if sensitive is not None and "sensitive" not in definition.roles:
         raise ParameterError(f"{metric} looks at no sensitive column; leave sensitive out")
@@ -156,17 +159,18 @@ def require(metric: str, *, sensitive: str | None = None, origin: str | None = N
 def _stated(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
+    if isinstance(value, Mapping):  # such as marginals, which list values of the columns
+        return f"{name} given"
     return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
 
 
 def _written(value: Any) -> Any:
     """Write an option as plain data that reads back as the same option."""
+    if isinstance(value, Mapping):
+        return {label(canonical(name)): _written(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
     return written(value) if isinstance(value, Fraction) else plain(value)
-
-
-def _option(given: Any) -> Any:
-    """Read an option; a hierarchy may be written as plain data, so that suites and policies can hold it."""
-    return hierarchy_from_specification(given) if is_specification(given) else given
 
 
 def _people_affected(requirement: Requirement, measurement: Measurement) -> int | None:
@@ -180,9 +184,16 @@ def shown(value: Quantity) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
 
 
+def found(measurement: Measurement, limit: Limit) -> str:
+    """Write what was found: one value, or both ends where both are held against a limit."""
+    if limit.kind == "between" and measurement.lowest != measurement.highest:
+        return f"{shown(measurement.lowest)} to {shown(measurement.highest)}"
+    return shown(measurement.value)
+
+
 def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
     return (
-        f"{requirement.definition.title} is {shown(measurement.value)}, {requirement.limit} was required "
+        f"{requirement.definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
         f"({measurement.rows:,} people in {measurement.classes:,} classes)."
     )
 
@@ -198,7 +209,7 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     limit = " and ".join(str(bound) for bound in _flat(requirement.limit.given))
     attacker = definition.attacker.format(limit=limit, **roles)
     return (
-        f"{definition.title} is {shown(measurement.value)}, {requirement.limit} is required.{who} "
+        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who} "
         f"An attacker {attacker}. To fix it: {definition.remedy}."
     )
 

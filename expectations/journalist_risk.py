@@ -1,0 +1,28 @@
+"""Journalist risk as an expectation."""
+
+from typing import ClassVar, Literal
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Parameter, Population
+
+
+class ExpectTableJournalistRiskToBeAtMost(PrivacyExpectation):
+    """Expect the probability of saying whose row it is, among the people of the population, to be at most so high.
+
+    The metric is `privacy_plugin.metrics.journalist_risk`; `threshold` goes with the variant "share_at_risk".
+
+    >>> ExpectTableJournalistRiskToBeAtMost(
+    ...     quasi_identifiers=["age", "zip"], population="register", at_most="1/11"
+    ... ).variant
+    'highest'
+    """
+
+    metric: ClassVar[str] = "journalist_risk"
+
+    quasi_identifiers: Columns
+    population: Population
+    variant: Literal["highest", "average", "share_at_risk"] | Parameter = "highest"
+    threshold: Number = None
+    hierarchies: Hierarchies = None
+    at_most: Number = None
+    below: Number = None

@@ -1,0 +1,24 @@
+"""k-map as an expectation."""
+
+from typing import ClassVar
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Columns, Hierarchies, Population, Whole
+
+
+class ExpectTableKMapToBeAtLeast(PrivacyExpectation):
+    """Expect every row to fit at least so many people of the population.
+
+    The metric is `privacy_plugin.metrics.k_map`; `hierarchies` says what generalized values stand for.
+
+    >>> ExpectTableKMapToBeAtLeast(quasi_identifiers=["age", "zip"], population="register", at_least=11).at_least
+    11
+    """
+
+    metric: ClassVar[str] = "k_map"
+
+    quasi_identifiers: Columns
+    population: Population
+    hierarchies: Hierarchies = None
+    at_least: Whole = None
+    above: Whole = None

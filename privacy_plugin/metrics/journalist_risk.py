@@ -1,0 +1,106 @@
+"""Re-identification risk against a journalist: an attacker who does not know who is in the table."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers, sum_by
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.metrics.population_join import Hierarchies, join_population, require_hierarchies
+from privacy_plugin.metrics.registry import metric
+
+Variant = Literal["highest", "average", "share_at_risk"]
+
+
+def require_options(
+    variant: Variant = "highest", threshold: float | None = None, hierarchies: Hierarchies | None = None
+) -> None:
+    """Refuse a variant that does not exist, and a threshold that does not go with it."""
+    require_hierarchies(hierarchies)
+    if variant not in ("highest", "average", "share_at_risk"):
+        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
+    if (threshold is not None) != (variant == "share_at_risk"):
+        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
+    if threshold is not None and not 0 <= exact(threshold, what="threshold") <= 1:
+        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
+
+
+@metric(
+    title="journalist risk",
+    safer="lower",
+    attacker="who knows {quasi_identifiers} of everybody in the population, but not who is in the table, says whose "
+    "such a row is and is right with a probability above {limit}",
+    remedy="generalize a quasi-identifier one level further, in the table and the population alike, or suppress the "
+    "rows that fit few people",
+    paper="El Emam and Dankar 2008 (journalist scenario)",
+    monotone=True,
+    smallest=0,
+    largest=1,
+    check=require_options,
+)
+def journalist_risk(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    population: FrequencyTable,
+    variant: Variant = "highest",
+    threshold: float | None = None,
+    hierarchies: Hierarchies | None = None,
+) -> Measurement:
+    """Return the risk of a right guess, as the highest, the average, or the share of rows above a threshold.
+
+    A row whose class has F people in the population has risk 1/F. `highest`: max 1/F. `average`: the larger of the
+    mean over the rows and, for people of the population looked up in the table, classes / people in those classes.
+    `share_at_risk`: the share of rows with 1/F strictly above `threshold`. El Emam and Dankar 2008; El Emam 2013,
+    chapter 16, has the two averages. Rows that the population lacks are an input error. `hierarchies` says what
+    generalized values stand for where the population holds original values. Missing values are a category of their
+    own. Exact fractions. Cost: each table is grouped in its own engine, then the groups are joined.
+
+    >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (30,), (41,)])
+    >>> some = FrequencyTable.from_rows(["age"], [(30,)])
+    >>> journalist_risk(some, quasi_identifiers=["age"], population=everybody).value
+    Fraction(1, 3)
+    """
+    require_options(variant, threshold, hierarchies)
+    joined = join_population(table, population, quasi_identifiers=quasi_identifiers, hierarchies=hierarchies)
+    people, sizes = joined.people, joined.classes.sizes
+    risks = 1.0 / people
+    return Measurement(
+        metric="journalist_risk",
+        value=_value(people, sizes, variant, threshold),
+        parameters={
+            "quasi_identifiers": list(quasi_identifiers),
+            "variant": variant,
+            "threshold": threshold,
+            "generalized": hierarchies is not None,
+        },
+        rows=joined.table.rows,
+        classes=len(joined.classes),
+        spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
+        worst=worst_classes(joined.table, joined.classes, risks, lowest_first=False),
+        details={"population": joined.population.rows},
+    )
+
+
+def _value(people: Integers, sizes: Integers, variant: str, threshold: float | None) -> Quantity:
+    rows = int(sizes.sum())
+    if variant == "highest":
+        return Fraction(1, int(people.min()))
+    if variant == "average":
+        return max(_mean_over_rows(people, sizes), Fraction(len(people), int(people.sum())))
+    limit = exact(threshold, what="threshold")
+    # 1/F > p/q exactly when q > p*F
+    return Fraction(int(sizes[limit.denominator > limit.numerator * people.astype(object)].sum()), rows)
+
+
+def _mean_over_rows(people: Integers, sizes: Integers) -> Fraction:
+    """Return (1/n) * sum of f/F; classes of equal F are put together, so that few fractions are added."""
+    distinct, positions = np.unique(people, return_inverse=True)
+    together = sum_by(positions, sizes, len(distinct)).tolist()
+    total = sum((Fraction(rows, size) for rows, size in zip(together, distinct.tolist(), strict=True)), Fraction(0))
+    return total / int(sizes.sum())

@@ -1,0 +1,207 @@
+"""Which people of a population share the classes of a research table drawn from it: a join of grouped counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privacy_plugin.errors import ColumnError, ParameterError, unknown_name
+from privacy_plugin.frequency import Classes, FrequencyTable
+from privacy_plugin.frequency.grouping import Integers, sum_by
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.values import SUPPRESSED, Key, Value, key, kind, label
+
+Hierarchies = Mapping[str, Hierarchy]
+
+_KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PopulationJoin:
+    """The classes of the research table, the people of the population in each, and those in none of them."""
+
+    table: FrequencyTable
+    classes: Classes
+    population: FrequencyTable
+    people: Integers
+    """People of the population in every class of the research table, never fewer than the class has rows."""
+    class_of: Integers
+    """For every distinct row of the population its class, -1 where it has none."""
+
+    @property
+    def uncovered(self) -> Integers:
+        """People of the population in every one of its distinct rows that no class covers."""
+        return self.population.counts[self.class_of < 0]
+
+
+def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
+    """Refuse anything but a hierarchy a column."""
+    if hierarchies is None:
+        return
+    if not isinstance(hierarchies, Mapping) or not all(isinstance(item, Hierarchy) for item in hierarchies.values()):
+        raise ParameterError("hierarchies must be {column: hierarchy}")
+
+
+def join_population(
+    table: FrequencyTable,
+    population: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    hierarchies: Hierarchies | None = None,
+) -> PopulationJoin:
+    """Find the class of every person of the population; whoever is in the table must be in the population.
+
+    Values match by meaning (`frequency.values.key`): types that differ between the two tables match nothing and are
+    told as such. With `hierarchies` a person also belongs to a class of more general values, so that a generalized
+    table can be held against the original population; classes that overlap are refused. Cost: O(distinct rows of the
+    population * columns * height of the hierarchies).
+    """
+    require_hierarchies(hierarchies)
+    for name in hierarchies or ():
+        if name not in quasi_identifiers:
+            raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
+    for each in (table, population):
+        each.require_one_row_a_person("a comparison with the population")
+    research = table.project(quasi_identifiers)
+    everybody = population.project(quasi_identifiers)
+    classes = research.classes(quasi_identifiers)
+    matches = [_matches(research, everybody, name, (hierarchies or {}).get(name)) for name in quasi_identifiers]
+    rows, found = _pairs(research, everybody, matches, classes)
+    fits = np.bincount(rows, minlength=everybody.distinct)
+    if (fits > 1).any():
+        raise ParameterError(
+            f"{int(everybody.counts[fits > 1].sum()):,} people of the population fit more than one class of the table, "
+            "because a value and a more general one occur side by side; classes must not overlap"
+        )
+    class_of = np.full(everybody.distinct, -1, dtype=np.int64)
+    class_of[rows] = found
+    people = sum_by(found, everybody.counts[rows], len(classes))
+    _require_subset(research, everybody, classes, people, matches)
+    return PopulationJoin(table=research, classes=classes, population=everybody, people=people, class_of=class_of)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Matches:
+    """For every value of the population's column the codes of the table's values that stand for it."""
+
+    column: str
+    starts: Integers
+    codes: Integers
+    generalized: bool
+
+
+def _matches(
+    research: FrequencyTable, population: FrequencyTable, column: str, hierarchy: Hierarchy | None
+) -> _Matches:
+    require_whole_codes(population.dictionary(column), column, hierarchy)
+    known = {key(value): code for code, value in enumerate(research.dictionary(column))}
+    found = [
+        sorted({known[name] for name in _names(value, hierarchy) if name in known})
+        for value in population.dictionary(column)
+    ]
+    starts = np.concatenate([[0], np.cumsum([len(codes) for codes in found])]).astype(np.int64)
+    flat = np.array([code for codes in found for code in codes], dtype=np.int64)
+    return _Matches(column=column, starts=starts, codes=flat, generalized=hierarchy is not None)
+
+
+def require_whole_codes(values: Sequence[Value], column: str, hierarchy: Hierarchy | None) -> None:
+    """Refuse codes that were read as numbers: 02138 would be masked, and counted, like 21380."""
+    length = hierarchy.specification.get("mask", {}).get("length", 0) if hierarchy is not None else 0
+    shorter = sum(1 for value in values if kind(value) == kind(0) and len(label(value)) < length)
+    if shorter:
+        raise ColumnError(
+            f"{shorter:,} values of column {column!r} of the population are numbers shorter than the {length} "
+            "characters that are masked; leading zeros may be lost: read the column as text"
+        )
+
+
+def _names(value: Value, hierarchy: Hierarchy | None) -> list[Key]:
+    """Return what a value may be called in the table: itself, or what it is generalized to (recoding writes text)."""
+    if hierarchy is None:
+        return [key(value)]
+    called = (value, *ancestors(hierarchy, value))
+    return [key(name) for name in called] + [key(label(name)) for name in called if name is not None]
+
+
+def ancestors(hierarchy: Hierarchy, value: Value) -> tuple[Value, ...]:
+    """Return what a value is generalized to; one that the hierarchy does not cover stays what it is."""
+    path = hierarchy.path(value)
+    if path is None:  # a missing value is a category of its own up to the last level
+        return (SUPPRESSED,) if value is None and hierarchy.height else ()
+    return path
+
+
+def _pairs(
+    research: FrequencyTable, population: FrequencyTable, matches: Sequence[_Matches], classes: Classes
+) -> tuple[Integers, Integers]:
+    """Return all pairs (row of the population, class it fits), column by column along prefixes that occur."""
+    rows = np.arange(population.distinct, dtype=np.int64)
+    prefixes = np.zeros(population.distinct, dtype=np.int64)
+    own = np.zeros(research.distinct, dtype=np.int64)
+    for position, match in enumerate(matches):
+        codes = population.codes[rows, position].astype(np.int64)
+        lengths = match.starts[codes + 1] - match.starts[codes]
+        ends = np.cumsum(lengths)
+        within = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(ends - lengths, lengths)
+        candidates = match.codes[np.repeat(match.starts[codes], lengths) + within]
+        rows, prefixes = np.repeat(rows, lengths), np.repeat(prefixes, lengths)
+        size = max(research.cardinalities[position], 1)
+        wanted, packed = prefixes * size + candidates, own * size + research.codes[:, position]
+        occurring, own = np.unique(packed, return_inverse=True)
+        places = np.minimum(np.searchsorted(occurring, wanted), len(occurring) - 1)
+        fitting = occurring[places] == wanted
+        rows, prefixes = rows[fitting], places[fitting]
+    class_of = np.empty(research.distinct, dtype=np.int64)
+    class_of[own] = classes.members
+    return rows, class_of[prefixes]
+
+
+def _require_subset(
+    research: FrequencyTable,
+    population: FrequencyTable,
+    classes: Classes,
+    people: Integers,
+    matches: Sequence[_Matches],
+) -> None:
+    lacking = int((classes.sizes > people).sum())
+    if not lacking:
+        return
+    hints = [words for match in matches if (words := _difference(research, population, match))]
+    raise ParameterError(
+        f"{lacking:,} of the table's {len(classes):,} classes have more rows than people in the population; "
+        "everybody in the table must be in the population" + "".join(f"; {words}" for words in hints)
+    )
+
+
+def _difference(research: FrequencyTable, population: FrequencyTable, match: _Matches) -> str | None:
+    """Say why values of a column may have found no match: another type, or more general values."""
+    unmatched = np.ones(len(research.dictionary(match.column)), dtype=bool)
+    unmatched[match.codes] = False
+    if not unmatched.any():
+        return None
+    strange = [v for v, none in zip(research.dictionary(match.column), unmatched, strict=True) if none]
+    here, there = _kinds(strange), _kinds(population.dictionary(match.column))
+    if here and there and not here & there:
+        return (
+            f"column {match.column!r} holds {_words(here)} in the table and {_words(there)} in the population: "
+            "read both with one type"
+        )
+    more = "" if match.generalized else " (of a generalized table, give the hierarchies too)"
+    return f"{len(strange):,} values of column {match.column!r} do not occur in the population{more}"
+
+
+def _kinds(values: Sequence[Value]) -> set[int]:
+    return {kind(value) for value in values if value is not None and value != SUPPRESSED}
+
+
+def _words(kinds: set[int]) -> str:
+    return " and ".join(_KIND_WORDS[number] for number in sorted(kinds))
+
+
+def largest_fraction(numerators: Integers, denominators: Integers) -> Fraction:
+    """Return the largest fraction: floating point finds the candidates, whole numbers decide among them."""
+    values = numerators / denominators
+    candidates = np.flatnonzero(values >= values.max() * (1 - 1e-12))
+    pairs = {(int(numerators[i]), int(denominators[i])) for i in candidates.tolist()}
+    return max(Fraction(*pair) for pair in pairs)

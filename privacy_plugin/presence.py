@@ -1,0 +1,115 @@
+"""Presence in a population, of any data: what is known by attribute, and regions in which nobody's presence shows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.anonymizers.multidimensional_presence import PresenceRegions, presence_regions
+from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.values import Value, canonical
+from privacy_plugin.metrics.population_marginals import marginals_of
+from privacy_plugin.sources import open_source
+
+
+def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str, dict[Value, int]]:
+    """Reduce a population to how many of its people have each value of each column, for `presence_confidence`.
+
+    Every column is grouped on its own, in the population's engine.
+
+    >>> import pandas
+    >>> population_marginals(pandas.DataFrame({"age": [30, 30, 41]}), columns=["age"])
+    {'age': {30: 2, 41: 1}}
+    """
+    source = open_source(population)
+    require_columns(columns, source.columns)
+    return {name: marginals_of(source.frequencies([name]))[name] for name in columns}
+
+
+def multidimensional_presence(
+    research: Any, *, population: Any, hierarchies: Mapping[str, Hierarchy], delta: Sequence[float]
+) -> "PresenceGeneralization":
+    """Generalize the research table region by region, as little as keeps every region delta-present (MPALM).
+
+    The quasi-identifiers are the keys of `hierarchies`. The population's values are split top-down along one column's
+    hierarchy at a time, as long as every part stays delta-present; of the possible splits the one that saves most
+    loss is made. Nergiz, Atzori, Clifton 2007. Deterministic. InfeasibleError where not even the most general table
+    is delta-present. The result states what it reached and applies to the research table.
+
+    >>> import pandas
+    >>> from privacy_plugin.frequency.hierarchy_builders import tree_hierarchy
+    >>> everybody = pandas.DataFrame({"city": ["Bern", "Bern", "Thun", "Basel", "Basel", "Basel"]})
+    >>> cities = tree_hierarchy({"BE": ["Bern", "Thun"], "BS": ["Basel"]})
+    >>> some = everybody.iloc[[0, 3]]
+    >>> plan = multidimensional_presence(some, population=everybody, hierarchies={"city": cities}, delta=(0, 0.4))
+    >>> plan.apply(some)["city"].tolist()
+    ['BE', 'Basel']
+    """
+    if not hierarchies:
+        raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
+    columns = list(hierarchies)
+    table, others = open_source(research), open_source(population)
+    for source in (table, others):
+        require_columns(columns, source.columns)
+    regions = presence_regions(
+        table.frequencies(columns), population=others.frequencies(columns), hierarchies=hierarchies, delta=delta
+    )
+    return PresenceGeneralization(regions=regions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresenceGeneralization:
+    """A generalization that differs from region to region, what it costs and what it reached."""
+
+    regions: PresenceRegions
+
+    @property
+    def minimum(self) -> Any:
+        """The least probability of presence over the people of the population."""
+        return self.regions.presence.minimum
+
+    @property
+    def maximum(self) -> Any:
+        """The largest probability of presence over the people of the population."""
+        return self.regions.presence.maximum
+
+    @property
+    def loss_metric(self) -> float:
+        """The mean over cells of (leaves covered - 1) / (leaves - 1)."""
+        return float(self.regions.loss_metric)
+
+    @property
+    def discernibility(self) -> int:
+        """The sum of squared class sizes."""
+        return self.regions.discernibility
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data without a value of the tables."""
+        return self.regions.to_dict()
+
+    def apply(self, research: Any, *, keep: Sequence[str] | None = None) -> Any:
+        """Return the research frame with generalized quasi-identifiers, which become text; rows keep their order.
+
+        Frames in this process (pandas, polars, Arrow) return a frame of their kind; `keep` names its columns
+        (default: all). Rows whose values the population does not have are refused.
+        """
+        with open_source(research).snapshot() as source:
+            if not hasattr(source, "coded") or not hasattr(source, "rebuilt"):
+                raise SourceError(
+                    f"regions are applied to a pandas, polars or Arrow frame, not to a table of {source.engine}; "
+                    "generalize() writes in every engine"
+                )
+            columns = self.regions.columns
+            require_columns(columns, source.columns)
+            kept = tuple(source.columns if keep is None else keep)
+            require_columns(kept, source.columns, role="keep")
+            rows = source.row_count()
+            coded = [source.coded(name, 0, rows) for name in columns]
+            codes = [
+                self.regions.codes_of(name, [canonical(value) for value in column.values])[column.codes]
+                for name, column in zip(columns, coded, strict=True)
+            ]
+            texts = self.regions.texts(np.column_stack(codes))
+            return source.rebuilt(kept, {name: text for name, text in texts.items() if name in kept}, None)
