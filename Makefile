@@ -5,7 +5,8 @@
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# The locks are complete: --no-deps installs what they list, checked by hash, and resolves nothing.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps
 DEMO_FOLDER ?= demo-output
 DEMO_ROWS ?= 1000000
 
@@ -50,13 +51,13 @@ lock:
 .venv/demo: .venv/bin/python requirements-demo.lock pyproject.toml
 	@echo "Installing what the demo needs into .venv (once) ..."
 	$(PIP) --requirement requirements-demo.lock
-	$(PIP) --no-deps --editable .
+	$(PIP) --editable .
 	@touch $@
 
 .venv/dev: .venv/bin/python requirements.lock pyproject.toml
 	@echo "Installing everything for development into .venv (once) ..."
 	$(PIP) --requirement requirements.lock
-	$(PIP) --no-deps --editable .
+	$(PIP) --editable .
 	@touch $@
 
 clean:
