@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from privacy_plugin.errors import HierarchyError, ParameterError, unknown_name
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import (
     date_hierarchy,
@@ -14,6 +15,7 @@ from privacy_plugin.frequency.hierarchy_builders import (
 )
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
 from privacy_plugin.frequency.marginal_files import read_marginals
+from privacy_plugin.metrics.population_marginals import marginals_of
 
 RULES = ("dates", "file", "intervals", "mask", "table", "tree")
 _RULES: dict[str, Callable[..., Hierarchy]] = {
@@ -67,6 +69,8 @@ def read_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
         return {column: read_option("", entry, folder=folder) for column, entry in given.items()}
     if name == "marginals" and isinstance(given, Mapping) and set(given) == {"file"} and isinstance(given["file"], str):
         return read_marginals(folder / given["file"])
+    if name == "marginals" and isinstance(given, FrequencyTable):
+        return marginals_of(given)
     return hierarchy_from_specification(given, folder=folder) if is_specification(given) else given
 
 

@@ -159,7 +159,7 @@ def require(metric: str, *, sensitive: str | None = None, origin: str | None = N
 def _stated(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
-    if isinstance(value, Mapping):  # such as marginals, which list values of the columns
+    if not isinstance(value, bool | int | float | str | Fraction | list | tuple):  # marginals and such list values
         return f"{name} given"
     return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
 
