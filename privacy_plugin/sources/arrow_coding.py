@@ -10,11 +10,6 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.coding import CodedColumn, code_exactly
 
 
-def code_table(table: pa.Table) -> list[CodedColumn]:
-    """Code every column of a table."""
-    return [code_array(column, name) for name, column in zip(table.column_names, table.columns, strict=True)]
-
-
 def code_array(column: Any, name: str) -> CodedColumn:
     """Code one column: its distinct values become Python objects, once each."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

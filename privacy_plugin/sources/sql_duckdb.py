@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from privacy_plugin.sources import duckdb_terms
-from privacy_plugin.sources.arrow_coding import code_table
-from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
-from privacy_plugin.sources.sql_rules import SqlColumn, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, run
 
 
 class DuckDBRules:
@@ -37,13 +37,20 @@ class DuckDBRules:
         """Read huge numbers, which travel as text."""
         return duckdb_terms.group_decoder(column.type)
 
-    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the result as Arrow on the same raw connection."""
-        return code_table(_relation(connection, query).to_arrow_table())
+        table = _relation(connection, query).to_arrow_table()
+        coded, numbers = table.columns[:-measures], table.columns[-measures:]
+        names = table.column_names
+        return (
+            [code_array(column, name) for column, name in zip(coded, names, strict=False)],
+            [column.to_numpy().astype(np.int64) for column in numbers],
+        )
 
     def hold(self, connection: Connection) -> None:
         """Begin by the first query: DuckDB's transactions see one state."""
-        run(connection, "SELECT 1")
+        if not connection.in_transaction():
+            connection.begin()
 
     def buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
@@ -104,7 +111,8 @@ def _raw(connection: Connection) -> Any:
 
 def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
     """Prepare a query on the raw connection, inside the transaction that SQLAlchemy has begun on it."""
-    run(connection, "SELECT 1")
+    if not connection.in_transaction():
+        connection.begin()
     compiled = query.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
     parameters = compiled.params
     order = getattr(compiled, "positiontup", None)

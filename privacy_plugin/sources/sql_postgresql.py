@@ -7,10 +7,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, default
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
-from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
 # Types whose equality is exact. All others (text of any kind, citext, enumerations, json, arrays, types of
 # extensions; interval, which calls a month and thirty days equal) are compared as text, byte by byte.
@@ -39,14 +38,17 @@ class PostgresqlRules:
             {"wanted": wanted},
         )
         types = {int(row[0]): str(row[1]) for row in rows}
-        columns = tuple(SqlColumn(name=n, type=types.get(c, "")) for n, c in zip(names, wanted, strict=True))
+        plain = _bytewise_columns(connection, origin)
+        columns = tuple(
+            SqlColumn(name=n, type=types.get(c, ""), bytewise=n in plain) for n, c in zip(names, wanted, strict=True)
+        )
         _require_exact_floats(connection, columns)
         return columns
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
         expression = origin.column(column.name)
-        if column.type in _EXACT:
+        if column.type in _EXACT or column.bytewise:
             return expression
         if column.type in _NUMERIC:
             return sa.func.nullif(expression, sa.literal_column("'NaN'"))
@@ -56,9 +58,9 @@ class PostgresqlRules:
         """Take the values as the driver reads them."""
         return None
 
-    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
-        return fetch_rows(connection, query)
+        return fetch_rows(connection, query, measures)
 
     def hold(self, connection: Connection) -> None:
         """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
@@ -113,6 +115,21 @@ class PostgresqlRules:
 
 
 RULES = PostgresqlRules()
+
+
+def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
+    """Find a table's text columns with a deterministic collation, which compares bytes when asked for equality.
+
+    To name the "C" collation for them is harmless, but hides the columns' statistics from the planner.
+    """
+    if not origin.parts:
+        return set()
+    query = sa.text(
+        "SELECT attname::text FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation c ON c.oid = attcollation "
+        "WHERE attrelid = to_regclass(:name) AND attnum > 0 AND c.collisdeterministic "
+        "AND atttypid IN ('text'::regtype, 'varchar'::regtype)"
+    )
+    return {str(name) for name in connection.execute(query, {"name": quote_name(origin.parts, _PLAIN)}).scalars()}
 
 
 def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:

@@ -76,10 +76,10 @@ class SqlRecoder:
         table = self._quoted(f"old_{position}")
         create_as(self._connection, table, sa.select(distinct.c.old, number), temporary=True)
         old = sa.table(quoted_name(table, False), sa.column("old"), sa.column("number")).alias(f"old_{position}")
-        numbers, fetched = self._rules.fetch(self._connection, sa.select(old.c.number, old.c.old))
+        (fetched,), (numbers,) = self._rules.fetch(self._connection, sa.select(old.c.old, old.c.number), measures=1)
         decode = self._rules.decoder(column) or _unchanged
         decoded = [decode(value) for value in fetched.values]
-        ordered = [int(numbers.values[code]) for code in numbers.codes]
+        ordered: list[int] = numbers.tolist()
         raw = [decoded[code] for code in fetched.codes]
         if self._connection.execute(everything.where(term.is_(None)).limit(1)).all():
             ordered, raw = [_MISSING, *ordered], [None, *raw]

@@ -24,6 +24,10 @@ class SqlColumn:
 
     name: str
     type: str
+    bytewise: bool = False  # its own equality is known to be that of the bytes
+
+
+Groups = tuple[list[CodedColumn], list[Integers]]
 
 
 class Rules(Protocol):
@@ -54,8 +58,8 @@ class Rules(Protocol):
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""
 
-    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
-        """Run a query and return its columns as codes."""
+    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
+        """Run a query and return its columns as codes, but the last few, its measures, as numbers."""
 
     def hold(self, connection: Connection) -> None:
         """Begin a transaction in which all queries see one state."""
@@ -103,23 +107,22 @@ def run(connection: Connection, statement: str | sa.Executable) -> None:
         result.all()
 
 
-def fetch_rows(connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> Groups:
     """Run a query and code its rows as they arrive, so that each distinct value is kept once."""
     result = connection.execute(query)
     width = len(result.keys())
-    numbers: list[dict[Any, int]] = [{} for _ in range(width)]
-    codes: list[list[Integers]] = [[] for _ in range(width)]
+    numbers: list[dict[Any, int]] = [{} for _ in range(width - measures)]
+    codes: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in range(width)]
     for rows in result.partitions(_FETCH_ROWS):
         for position, values in enumerate(zip(*rows, strict=True)):
-            known = numbers[position]
-            codes[position].append(
-                np.fromiter((known.setdefault(v, len(known)) for v in values), dtype=np.int64, count=len(rows))
-            )
-    empty = np.zeros(0, dtype=np.int64)
-    return [
-        CodedColumn(codes=np.concatenate(parts) if parts else empty, values=list(known))
-        for parts, known in zip(codes, numbers, strict=True)
-    ]
+            if position < len(numbers):
+                known = numbers[position]
+                codes[position].append(np.array([known.setdefault(value, len(known)) for value in values]))
+            else:
+                codes[position].append(np.array(values, dtype=np.int64))
+    joined = [np.concatenate(parts) for parts in codes]
+    coded = [CodedColumn(codes=c, values=list(known)) for c, known in zip(joined, numbers, strict=False)]
+    return coded, joined[len(numbers) :]
 
 
 def insert_rows(connection: Connection, name: str, rows: Sequence[Sequence[Any]]) -> None:

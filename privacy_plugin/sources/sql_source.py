@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.elements import quoted_name
@@ -12,7 +11,7 @@ from sqlalchemy.sql.elements import quoted_name
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, require_units
+from privacy_plugin.sources.coding import CodedColumn, grouped_table
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
 from privacy_plugin.sources.sql_errors import told_as_source_error
@@ -67,10 +66,9 @@ class SqlTable:
             described = {column.name: column for column in self._describe(connection)}
             require_columns(columns, tuple(described))
             chosen = [described[name] for name in columns]
-            if unit is None:
-                return self._counted(connection, chosen)
-            require_columns([unit], tuple(described), role="unit")
-            return self._counted_units(connection, chosen, described[unit])
+            if unit is not None:
+                require_columns([unit], tuple(described), role="unit")
+            return self._counted(connection, chosen, described[unit] if unit is not None else None)
 
     def row_count(self) -> int:
         """Count the rows in the database."""
@@ -149,39 +147,23 @@ class SqlTable:
         checked_names([column.name for column in described])
         return described
 
-    def _counted(self, connection: Connection, columns: Sequence[SqlColumn]) -> FrequencyTable:
+    def _counted(self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn | None) -> FrequencyTable:
         terms = [self._rules.term(self._origin, column) for column in columns]
+        measures = [sa.func.count().label("n")]
+        if unit is not None:
+            person = self._rules.term(self._origin, unit)
+            absent = (sa.func.count() - sa.func.count(person)).label("absent")
+            measures = [absent, sa.func.count(sa.distinct(person)).label("n")]
         labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
-        query = sa.select(*labelled, sa.func.count().label("n")).select_from(self._origin.clause).group_by(*terms)
-        *groups, counts = self._rules.fetch(connection, query)
-        return FrequencyTable.from_columns(
-            [column.name for column in columns],
-            [group.codes for group in groups],
-            [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)],
-            _numbers(counts),
-        )
+        query = sa.select(*labelled, *measures).select_from(self._origin.clause).group_by(*terms)
+        groups, numbers = self._rules.fetch(connection, query, measures=len(measures))
+        coded = [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)]
+        absent_rows = 0 if unit is None else int(numbers[0].sum())
+        names = [column.name for column in columns]
+        return grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
 
-    def _counted_units(self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn) -> FrequencyTable:
-        terms = [self._rules.term(self._origin, column) for column in columns]
-        labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
-        person = self._rules.term(self._origin, unit)
-        people = sa.func.count(sa.distinct(person)).label("n")
-        absent = (sa.func.count() - sa.func.count(person)).label("absent")
-        query = sa.select(*labelled, absent, people).select_from(self._origin.clause).group_by(*terms)
-        *groups, missing, counts = self._rules.fetch(connection, query)
-        require_units(unit.name, int(_numbers(missing).sum()))
-        return FrequencyTable.from_columns(
-            [column.name for column in columns],
-            [group.codes for group in groups],
-            [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)],
-            _numbers(counts),
-            unit=unit.name,
-        )
-
-    def _decoded(self, column: SqlColumn, group: CodedColumn) -> list[Any]:
+    def _decoded(self, column: SqlColumn, group: CodedColumn) -> CodedColumn:
         decode = self._rules.decoder(column)
-        return group.values if decode is None else [decode(value) for value in group.values]
-
-
-def _numbers(column: CodedColumn) -> Any:
-    return np.array([value or 0 for value in column.values], dtype=np.int64)[column.codes]
+        if decode is None:
+            return group
+        return CodedColumn(codes=group.codes, values=[decode(value) for value in group.values])

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
-from privacy_plugin.sources.sql_rules import SqlColumn, fetch_rows, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
+_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
 
@@ -30,11 +30,13 @@ class SqliteRules:
         """Return names with the declared types, which SQLite only tells of tables and views."""
         names, _ = names_of(connection, origin)
         declared = _declared_types(connection, origin)
-        return tuple(SqlColumn(name=name, type=declared.get(name, "")) for name in names)
+        plain = _without_collations(connection, origin)
+        return tuple(SqlColumn(name=name, type=declared.get(name, ""), bytewise=plain) for name in names)
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
-        return sa.collate(origin.column(column.name), "BINARY")
+        expression = origin.column(column.name)
+        return expression if column.bytewise else sa.collate(expression, "BINARY")
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
@@ -46,9 +48,9 @@ class SqliteRules:
             "TIMESTAMP": _moment,
         }.get(column.type.upper())
 
-    def fetch(self, connection: Connection, query: sa.Select[Any]) -> list[CodedColumn]:
+    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
-        return fetch_rows(connection, query)
+        return fetch_rows(connection, query, measures)
 
     def hold(self, connection: Connection) -> None:
         """Begin by hand: Python's driver begins a transaction only before it writes."""
@@ -121,6 +123,16 @@ def _declared_types(connection: Connection, origin: Origin) -> dict[str, str]:
     schema = f"{preparer.quote_identifier(origin.parts[-2])}." if len(origin.parts) > 1 else ""
     name = preparer.quote_identifier(origin.parts[-1])
     return {row[1]: row[2] for row in connection.exec_driver_sql(f"PRAGMA {schema}table_info({name})")}
+
+
+def _without_collations(connection: Connection, origin: Origin) -> bool:
+    """Say whether a table's definition names no collation at all; to undo one that is not there costs a sixth."""
+    if not origin.parts:
+        return False
+    schema = connection.dialect.identifier_preparer.quote_identifier(("main", *origin.parts)[-2])
+    query = f"SELECT sql FROM {schema}.sqlite_master WHERE type = 'table' AND lower(name) = lower(?)"
+    found = connection.exec_driver_sql(query, (origin.parts[-1],)).scalars().all()
+    return len(found) == 1 and bool(_PLAIN_TABLE.match(str(found[0]))) and "collate" not in str(found[0]).lower()
 
 
 def _boolean(stored: Any) -> Any:

@@ -1,0 +1,146 @@
+"""What a frequency table costs beside the engine's own GROUP BY of the same columns.
+
+    python benchmarks/group_by.py [--rows 1000000] [--runs 7] [pandas duckdb sqlite postgresql]
+
+Both sides group the same million generated rows and fetch the groups; runs are interleaved and the best of each side
+counts. The ratio of ours to the engine's own is printed; the target is 1.1. The second table fingerprints the same
+rows, for which engines have nothing of their own to compare with.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sqlalchemy as sa
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from privacy_plugin.sources import frequency_table, open_source, sql_table
+
+COLUMNS = ["age", "sex", "zip", "insurance"]
+TARGET = 1.1
+
+Side = Callable[[], Any]
+
+
+def people(rows: int) -> pd.DataFrame:
+    """A register: skewed ages and postal codes, some of them missing, and an identifier."""
+    generator = np.random.default_rng(7)
+    ages = np.clip(generator.normal(45, 20, rows), 0, 99).astype(int)
+    codes = np.array([f"{number:05d}" for number in generator.choice(99999, 80, replace=False)], dtype=object)
+    zips = codes[np.minimum(generator.zipf(1.4, rows), len(codes)) - 1]
+    zips[generator.random(rows) < 0.01] = None
+    return pd.DataFrame(
+        {
+            "person": np.arange(rows),
+            "age": ages,
+            "sex": generator.choice(["f", "m"], rows),
+            "zip": zips,
+            "insurance": generator.choice(["public", "private", "none"], rows, p=[0.8, 0.15, 0.05]),
+        }
+    )
+
+
+def pandas_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    return frame, lambda: frame.groupby(COLUMNS, dropna=False).size()
+
+
+def database_sides(engine: sa.Engine) -> tuple[Any, Side]:
+    query = f"SELECT {', '.join(COLUMNS)}, count(*) FROM people GROUP BY {', '.join(COLUMNS)}"
+
+    def own() -> Any:
+        with engine.connect() as connection:
+            return connection.exec_driver_sql(query).all()
+
+    return sql_table(engine, "people"), own
+
+
+def duckdb_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    engine = sa.create_engine(f"duckdb:///{folder}/people.duckdb")
+    with engine.begin() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.register("loaded", frame)
+        connection.exec_driver_sql("CREATE TABLE people AS SELECT * FROM loaded").all()
+        raw.unregister("loaded")
+    query = f"SELECT {', '.join(COLUMNS)}, count(*) FROM people GROUP BY {', '.join(COLUMNS)}"
+
+    def own() -> Any:  # as Arrow, which is many times faster than Python's rows
+        with engine.connect() as connection:
+            fast: Any = connection.connection.driver_connection
+            return fast.sql(query).to_arrow_table()
+
+    return sql_table(engine, "people"), own
+
+
+def sqlite_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    engine = sa.create_engine(f"sqlite:///{folder}/people.sqlite")
+    frame.to_sql("people", engine, index=False)
+    return database_sides(engine)
+
+
+def postgresql_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    from tests.engines import postgresql_database
+
+    engine = postgresql_database()
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE people (person int, age int, sex text, zip text, insurance text)")
+        raw: Any = connection.connection.driver_connection
+        with raw.cursor().copy("COPY people FROM STDIN") as copy:
+            for row in frame.itertuples(index=False):
+                copy.write_row(tuple(row))
+        connection.exec_driver_sql("ANALYZE people")
+    return database_sides(engine)
+
+
+ENGINES: dict[str, Callable[[pd.DataFrame, Path], tuple[Any, Side]]] = {
+    "pandas": pandas_sides,
+    "duckdb": duckdb_sides,
+    "sqlite": sqlite_sides,
+    "postgresql": postgresql_sides,
+}
+
+
+def seconds(side: Side) -> float:
+    start = time.perf_counter()
+    side()
+    return time.perf_counter() - start
+
+
+def best_interleaved(one: Side, other: Side, runs: int) -> tuple[float, float]:
+    pairs = [(seconds(one), seconds(other)) for _ in range(runs + 1)][1:]  # the first run warms up
+    return min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
+
+
+def measured(names: list[str], rows: int, runs: int) -> Iterator[tuple[str, int, float, float, float]]:
+    frame = people(rows)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            data, own = ENGINES[name](frame, Path(folder))
+            ours, theirs = best_interleaved(lambda data=data: frequency_table(data, COLUMNS), own, runs)  # type: ignore[misc]
+            groups = frequency_table(data, COLUMNS).distinct
+            yield name, groups, ours, theirs, seconds(lambda data=data: open_source(data).fingerprint())  # type: ignore[misc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("engines", nargs="*", default=list(ENGINES), help=", ".join(ENGINES))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=7)
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(f"{chosen.rows} rows grouped by {len(COLUMNS)} columns; best of {chosen.runs}, target ratio {TARGET}")
+    print(f"{'engine':<12}{'groups':>8}{'ours':>10}{'own':>10}{'ratio':>8}{'fingerprint':>13}")
+    for name, groups, ours, theirs, print_seconds in measured(chosen.engines, chosen.rows, chosen.runs):
+        ratio = ours / theirs
+        print(f"{name:<12}{groups:>8}{ours:>9.3f}s{theirs:>9.3f}s{ratio:>8.2f}{print_seconds:>12.2f}s")
+
+
+if __name__ == "__main__":
+    main()
