@@ -188,9 +188,8 @@ def test_marginals_from_a_table_or_frame() -> None:
 
 def test_a_requirement_says_nothing_of_the_values_and_reads_back(tmp_path: Any) -> None:
     marginals = {"age": {"zq30": 60, "zq41": 40}}
-    requirement = pp.require(
-        "presence_confidence", marginals=marginals, population_size=100, delta=(0, "1/3"), at_least=0.9
-    )
+    asked: dict[str, Any] = {"population_size": 100, "delta": (0, "1/3"), "at_least": 0.9}
+    requirement = pp.require("presence_confidence", marginals=marginals, **asked)
     assert "zq" not in str(requirement)
     written = json.loads(json.dumps(requirement.to_dict()))
     assert pp.require("presence_confidence", **written["presence_confidence"]).to_dict() == requirement.to_dict()
