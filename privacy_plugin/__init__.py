@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from privacy_plugin.presence import multidimensional_presence, population_marginals
     from privacy_plugin.randomized import epsilon_safe_lattice
     from privacy_plugin.requirement import Finding, Requirement, require
+    from privacy_plugin.score_repair import fill_holes, greedy_repair
     from privacy_plugin.sources import frequency_table, sql_table
 
 __version__ = "0.1.0"
@@ -49,8 +50,10 @@ _HOMES = {
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "given_knowledge",
     "epsilon_safe_lattice": "randomized",
+    "fill_holes": "score_repair",
     "frequency_table": "sources",
     "generalize": "generalization",
+    "greedy_repair": "score_repair",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
@@ -96,8 +99,10 @@ __all__ = [
     "delta_presence",
     "disclosure_of_given_knowledge",
     "epsilon_safe_lattice",
+    "fill_holes",
     "frequency_table",
     "generalize",
+    "greedy_repair",
     "interval_hierarchy",
     "journalist_risk",
     "k_anonymity",

@@ -10,7 +10,7 @@ The thesis' other option, extending an existing person, often raises scores and 
 reported here are those of the original people: added zeros would only dilute an average.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,12 +48,14 @@ def greedy_repair(
     max_false_share: float = 0.5,
     saturation: float = 1.0,
     budget: int | None = None,
+    absent: Sequence[int] = (),
 ) -> Repair:
     """Add the worst person's witness as a record until the original people's maximum or average is low enough.
 
     Stops at a score of `wanted` (within 1e-12) or before the added people exceed `max_false_share` of all.
-    `budget` limits the steps of the first search. Cost: one search, then for each added person a search for those
-    whose witness lies inside it.
+    `budget` limits the steps of the first search. `absent`: harmless attributes that an added person has in every
+    column of which the witness has none, such as "the value is missing". Cost: one search, then for each added person
+    a search for those whose witness lies inside it.
 
     >>> from privacy_plugin.kernels.score_relation import make_relation
     >>> people = make_relation(matrix=[[1, 1, 0], [0, 1, 1]], likelihood=[1, 1, 1], danger=[1, 1, 1])
@@ -66,7 +68,7 @@ def greedy_repair(
     def worst_witness() -> tuple[int, ...] | None:
         return state.witness(state.worst())
 
-    return _repair(relation, state, worst_witness, wanted, measure, max_false_share)
+    return _repair(relation, state, worst_witness, wanted, measure, max_false_share, absent)
 
 
 def fill_holes(
@@ -78,6 +80,7 @@ def fill_holes(
     max_false_share: float = 0.5,
     saturation: float = 1.0,
     budget: int | None = None,
+    absent: Sequence[int] = (),
 ) -> Repair:
     """Fill the hole that contains the worst person's witness and most others', until the score is low enough.
 
@@ -96,7 +99,7 @@ def fill_holes(
         holes.remove(chosen)
         return chosen
 
-    return _repair(relation, state, best_hole, wanted, measure, max_false_share)
+    return _repair(relation, state, best_hole, wanted, measure, max_false_share, absent)
 
 
 def _repair(
@@ -106,8 +109,11 @@ def _repair(
     wanted: float,
     measure: Measure,
     max_false_share: float,
+    absent: Sequence[int],
 ) -> Repair:
     _check(wanted, measure, max_false_share)
+    if relation.danger[list(absent)].any():
+        raise ParameterError("an attribute that every added person may have must be harmless; its danger is not 0")
     people = int(relation.counts.sum())
     before = state.scores.copy()
     added: list[tuple[int, ...]] = []
@@ -117,6 +123,7 @@ def _repair(
         person = choose()
         if person is None:
             break
+        person = _completed(relation, person, absent)
         state.add(person)
         added.append(person)
     return Repair(
@@ -126,6 +133,16 @@ def _repair(
         reached=state.measured(measure) <= wanted + ERROR,
         false_share=len(added) / (people + len(added)),
     )
+
+
+def _completed(relation: Relation, person: tuple[int, ...], absent: Sequence[int]) -> tuple[int, ...]:
+    """Give a person the absent attribute of every column they have nothing of."""
+
+    def column(attribute: int) -> int:
+        return int(np.searchsorted(relation.offsets, attribute, side="right"))
+
+    taken = {column(attribute) for attribute in person}
+    return tuple(sorted({*person, *(attribute for attribute in absent if column(attribute) not in taken)}))
 
 
 class _Repaired:

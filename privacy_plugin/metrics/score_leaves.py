@@ -48,7 +48,7 @@ def leaves_held(tree: Hierarchy, values: Sequence[Value], *, column: str) -> tup
             f"the hierarchy does not cover {uncovered} value(s) of column {column!r}; every value must be a leaf of it "
             "or stand above one"
         )
-    held_by_some = holds.any(axis=0)
+    held_by_some: Flags = np.asarray(holds.any(axis=0))
     return tuple(leaf for (leaf, _), held in zip(leaves, held_by_some, strict=True) if held), holds[:, held_by_some]
 
 
