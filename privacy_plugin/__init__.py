@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
     from privacy_plugin.certificate import CertificateStore
+    from privacy_plugin.channel_audit import audit_channel
     from privacy_plugin.errors import PrivacyPluginError
     from privacy_plugin.frequency import FrequencyTable
     from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
     from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
+    from privacy_plugin.metrics.channel import epsilon_dependence
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
@@ -47,8 +49,10 @@ _HOMES = {
     "Requirement": "requirement",
     "Verdict": "gate",
     "BudgetLedger": "ledger",
+    "audit_channel": "channel_audit",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "given_knowledge",
+    "epsilon_dependence": "metrics.channel",
     "epsilon_safe_lattice": "randomized",
     "fill_holes": "score_repair",
     "frequency_table": "sources",
@@ -95,9 +99,11 @@ __all__ = [
     "PrivacyPluginError",
     "Requirement",
     "Verdict",
+    "audit_channel",
     "date_hierarchy",
     "delta_presence",
     "disclosure_of_given_knowledge",
+    "epsilon_dependence",
     "epsilon_safe_lattice",
     "fill_holes",
     "frequency_table",

@@ -1,0 +1,27 @@
+"""epsilon-dependence as an expectation."""
+
+from typing import Any, ClassVar
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Columns, Number, Parameter
+
+
+class ExpectTableEpsilonDependenceToBeAtMost(PrivacyExpectation):
+    """Expect a released cell to move any belief about the original cell by a factor of at most e^epsilon.
+
+    `attributes` are the original column and the released one, `channel` is the declared P(released | original), a row
+    for every original value. The metric is `privacy_plugin.metrics.epsilon_dependence`: the paired columns can refute
+    the declaration, and never prove it.
+
+    >>> kept = [["3/4", "1/4"], ["1/4", "3/4"]]
+    >>> ExpectTableEpsilonDependenceToBeAtMost(attributes=["truth", "shown"], channel=kept, at_most=1.1).at_most
+    1.1
+    """
+
+    metric: ClassVar[str] = "epsilon_dependence"
+
+    attributes: Columns
+    channel: list[list[Any]] | Parameter
+    confidence: Number = 0.95
+    at_most: Number = None
+    below: Number = None

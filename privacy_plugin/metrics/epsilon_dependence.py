@@ -1,0 +1,88 @@
+"""epsilon-dependence at the gate: a declared channel, and the columns it is said to have made.
+
+epsilon belongs to a mechanism, not to a table. Data alone can only show that it is large: a gate that passed on an
+audit would call safe what was merely not caught. So a requirement has to declare the channel; the pairs of original
+and released values can refute the declaration, and so close the gate, but never open it.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from privacy_plugin.errors import ColumnError, ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.metrics.channel import epsilon_dependence as dependence_of
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.paired_columns import paired_columns
+from privacy_plugin.metrics.registry import metric
+
+
+def require_channel(channel: Any, confidence: Any = 0.95) -> None:
+    """Refuse a channel that is no matrix of probabilities, or a confidence that is none."""
+    dependence_of(channel)
+    if not 0 < exact(confidence, what="confidence") < 1:
+        raise ParameterError("confidence must lie between 0 and 1, both excluded")
+
+
+@metric(
+    title="epsilon-dependence",
+    safer="lower",
+    attacker="who sees a released cell of {attributes} can move a belief about the original cell by a factor of "
+    "more than e to the power of {limit}",
+    remedy="randomize the cells more strongly, or correct the declared channel if the data refute it",
+    paper="Dorrestijn 2018",
+    smallest=0,
+    check=require_channel,
+)
+def epsilon_dependence(
+    table: FrequencyTable, *, attributes: Sequence[str], channel: Any, confidence: float = 0.95
+) -> Measurement:
+    """Return the epsilon of the declared channel, or what the paired columns prove if that is more.
+
+    `attributes`: the original column, then the released one. `channel`: P(released | original), a row for every
+    value that can be released from. value = max(prior-free epsilon of the channel, rounded up; lower confidence
+    bound of the pairs), in nats, for one cell: the epsilons of a row's cells add up. Dorrestijn 2018, Corollary 1;
+    see `privacy_plugin.metrics.channel` for errata and rounding and `privacy_plugin.metrics.paired_columns` for the
+    bound. More values in the data than the channel has are a refutation: infinite. The audit refutes a right
+    declaration with probability at most 1 - confidence. That the channel was used is declared, not proven.
+
+    >>> rows = [("a", "a")] * 75 + [("a", "b")] * 25 + [("b", "b")] * 75 + [("b", "a")] * 25
+    >>> table = FrequencyTable.from_rows(["truth", "shown"], rows)
+    >>> honest, flattering = [["3/4", "1/4"], ["1/4", "3/4"]], [["1/2", "1/2"], ["1/2", "1/2"]]
+    >>> round(epsilon_dependence(table, attributes=["truth", "shown"], channel=honest).value, 4)
+    1.0986
+    >>> epsilon_dependence(table, attributes=["truth", "shown"], channel=flattering).details["refuted"]
+    True
+    """
+    if len(attributes) != 2:
+        raise ColumnError(f"epsilon_dependence takes two attributes, the original and the released; {len(attributes)}")
+    original, released = attributes
+    declared = dependence_of(channel)
+    audit = paired_columns(table, original=original, released=released, confidence=confidence)
+    too_many = audit.inputs > declared.inputs or audit.outputs > declared.outputs
+    shown = math.inf if too_many else audit.value
+    refuted = shown > declared.value
+    return Measurement(
+        metric="epsilon_dependence",
+        value=shown if refuted else declared.value,
+        parameters={"attributes": list(attributes), "confidence": audit.confidence, "unit": None},
+        rows=table.rows,
+        classes=audit.inputs,
+        error=0.0 if refuted else declared.error,
+        details={
+            "declared_epsilon": _written(declared.value),
+            "audited_lower_bound": _written(shown),
+            "refuted": refuted,
+            "information_bound": _written(declared.information_bound),
+            "privacy_unit": "cell",
+        },
+        notes=(
+            "the epsilon is that of one cell; those of a row's cells add up",
+            "the channel is declared; data can refute it and can never prove it",
+        ),
+    )
+
+
+def _written(number: float) -> float | str:
+    return "infinite" if number == math.inf else number
