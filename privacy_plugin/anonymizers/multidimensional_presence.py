@@ -113,12 +113,7 @@ def presence_regions(
     search = _Search(codes=everybody.codes, people=everybody.counts, rows=rows, levels=levels, low=low, high=high)
     reached = search.run()
     generalized = _generalized(everybody, rows, levels, reached, columns)
-    presence = delta_presence(
-        generalized, quasi_identifiers=columns, population=everybody, hierarchies=dict(hierarchies)
-    )
-    assert isinstance(presence, DeltaPresence)  # what the metric returns
-    if presence.minimum < low or presence.maximum > high:  # labels of a hierarchy that stand for several groups
-        raise HierarchyError("a hierarchy uses one label for different groups; give every group a label of its own")
+    presence = _measured(generalized, everybody, hierarchies, low, high)
     return PresenceRegions(
         columns=columns,
         delta=(low, high),
@@ -131,6 +126,25 @@ def presence_regions(
         region_levels=reached,
         levels=levels,
     )
+
+
+def _measured(
+    generalized: FrequencyTable,
+    everybody: FrequencyTable,
+    hierarchies: Mapping[str, Hierarchy],
+    low: Fraction,
+    high: Fraction,
+) -> DeltaPresence:
+    """Measure what is published as anybody else would: by its labels alone, which must say where a region ends."""
+    try:
+        presence = delta_presence(
+            generalized, quasi_identifiers=generalized.columns, population=everybody, hierarchies=hierarchies
+        )
+    except ParameterError:
+        presence = None
+    if not isinstance(presence, DeltaPresence) or presence.minimum < low or presence.maximum > high:
+        raise HierarchyError("a hierarchy uses one label for different groups; give every group a label of its own")
+    return presence
 
 
 class _Search:
