@@ -8,7 +8,8 @@ from privacy_plugin.report.charts import people_chart
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.overview import asked
-from privacy_plugin.requirement import Finding, Requirement, shown
+from privacy_plugin.requirement import Finding, Requirement
+from privacy_plugin.requirement import found as found_words
 
 
 def findings(content: ReportContent) -> Markup:
@@ -63,7 +64,7 @@ def _explained(finding: Finding, measurement: Measurement) -> Markup:
     classes = f"{measurement.rows:,} people in {measurement.classes:,} classes"
     exact = "" if measurement.exact else f", right to ±{measurement.error:.1g}"
     pairs: list[tuple[str, Child]] = [
-        ("Found", f"{shown(measurement.value)}{exact}; {finding.limit} is required ({classes})")
+        ("Found", f"{found_words(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
     ]
     if not finding.passed:
         affected = finding.people_affected
