@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
+    from privacy_plugin.bucketization import bucketize
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.channel_audit import audit_channel
     from privacy_plugin.errors import PrivacyPluginError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from privacy_plugin.policy import Policy
     from privacy_plugin.presence import multidimensional_presence, population_marginals
     from privacy_plugin.randomized import epsilon_safe_lattice
+    from privacy_plugin.randomized_cells import randomized_response
     from privacy_plugin.requirement import Finding, Requirement, require
     from privacy_plugin.score_repair import fill_holes, greedy_repair
     from privacy_plugin.sources import frequency_table, sql_table
@@ -50,6 +52,7 @@ _HOMES = {
     "Verdict": "gate",
     "BudgetLedger": "ledger",
     "audit_channel": "channel_audit",
+    "bucketize": "bucketization",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "given_knowledge",
     "epsilon_dependence": "metrics.channel",
@@ -64,6 +67,7 @@ _HOMES = {
     "multidimensional_presence": "presence",
     "population_marginals": "presence",
     "presence_bounds": "kernels.presence_harm",
+    "randomized_response": "randomized_cells",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
     "sampling_delta": "anonymizers.sampling",
@@ -100,6 +104,7 @@ __all__ = [
     "Requirement",
     "Verdict",
     "audit_channel",
+    "bucketize",
     "date_hierarchy",
     "delta_presence",
     "disclosure_of_given_knowledge",
@@ -122,6 +127,7 @@ __all__ = [
     "presence_bounds",
     "presence_confidence",
     "privacy_score",
+    "randomized_response",
     "read_hierarchy",
     "reidentification_risk",
     "require",

@@ -128,9 +128,13 @@ def logarithm_above(factor: Factor, *, slack: Fraction = Fraction(0)) -> tuple[f
         return math.inf, 0.0
     if factor == 1 and not slack:
         return 0.0, 0.0
-    # Whole numbers of any size have a logarithm; a fraction need not fit into a float.
-    above, below = math.log(factor.numerator), math.log(factor.denominator)
-    found, scale = (above - below, above) if factor >= 2 else (math.log1p(float(factor - 1)),) * 2
+    if factor < 2:
+        found = scale = math.log1p(float(factor - 1))
+    elif factor < 10**300:
+        found, scale = math.log(float(factor)), max(math.log(float(factor)), 1.0)
+    else:  # whole numbers of any size have a logarithm; such a fraction does not fit into a float
+        scale = math.log(factor.numerator)
+        found = scale - math.log(factor.denominator)
     margin = _ULPS * math.ulp(max(scale, 1e-290)) + float(2 * slack) * (1 + 1e-12)
     return found + margin, 2 * margin
 

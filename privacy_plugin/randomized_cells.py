@@ -1,0 +1,50 @@
+"""Randomized response for any data: reserve the budget, randomize, commit."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells
+from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.sources import open_source
+
+
+def randomized_response(
+    data: Any,
+    *,
+    columns: Sequence[str],
+    epsilon: Any,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    generator: np.random.Generator | None = None,
+    ledger: BudgetLedger | None = None,
+    dataset: str | None = None,
+) -> RandomizedCells:
+    """Randomize every cell of some columns; `epsilon` is that of one cell, and a row has as many as columns.
+
+    The mechanism, its estimates and what it assumes are in `privacy_plugin.anonymizers.randomized_response`. With a
+    budget `ledger` (and the `dataset`'s name there) the whole row's epsilon is reserved first, in the unit "row".
+
+    >>> import pandas as pd
+    >>> shown = randomized_response(pd.DataFrame({"smokes": ["yes", "no"] * 50}), columns=["smokes"], epsilon=1)
+    >>> str(shown.ledger)
+    'epsilon 1 a cell (epsilon 1 a row)'
+    """
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+    source = open_source(data)
+    require_columns(columns, source.columns, role="columns")
+    for name in domains or {}:
+        require_columns([name], list(columns), role="domains")
+    table = source.frequencies(list(columns))
+    total = exact(epsilon, what="epsilon") * len(columns)
+    spending = (
+        ledger.spend(dataset=dataset, unit="row", epsilon=total, mechanism="randomized response")
+        if ledger is not None and dataset is not None
+        else nullcontext()
+    )
+    with spending:
+        return randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
