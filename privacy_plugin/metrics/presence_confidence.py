@@ -69,8 +69,8 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
 @metric(
     title="confidence of delta-presence",
     safer="higher",
-    attacker="who knows {quasi_identifiers} of a person of the population may tell too surely whether that person is "
-    "in the table; that this is not so is certain with less than {limit}",
+    attacker="who knows {quasi_identifiers} of a person of the population may be able to tell too surely whether that "
+    "person is in the table; the confidence that nobody can is below {limit}",
     remedy="generalize a quasi-identifier one level further, so that more people outside the table share every class",
     paper="Nergiz and Clifton 2008",
     smallest=0,

@@ -43,10 +43,10 @@ def _sentence(dataset: str, verdict: Verdict) -> str:
     if not verdict.evaluated:
         return f"{dataset}: not everything could be looked at, and what cannot be looked at does not pass."
     failed = [finding for finding in verdict.findings if not finding.passed]
-    worst = max((finding.people_affected or 0 for finding in failed), default=0)
-    who = (
-        f" As it is, up to {worst:,} of {verdict.rows:,} people are not protected as the policy asks." if worst else ""
-    )
+    # a requirement that compares with a population speaks of the people there
+    counts = [(f.people_affected or 0, f.measurement.rows) for f in failed if f.measurement is not None]
+    worst, people = max(counts, default=(0, 0))
+    who = f" As it is, up to {worst:,} of {people:,} people are not protected as the policy asks." if worst else ""
     return f"{dataset}: {len(failed)} of {len(verdict.findings)} requirements are not met.{who}"
 
 

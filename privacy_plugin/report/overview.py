@@ -5,7 +5,7 @@ from privacy_plugin.report.banner import chip
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.judged import counted
 from privacy_plugin.report.markup import Child, Markup, element, section, table
-from privacy_plugin.requirement import Finding, Requirement, shown
+from privacy_plugin.requirement import Finding, Requirement, found
 
 
 def overview(content: ReportContent) -> Markup:
@@ -32,12 +32,12 @@ def asked(requirement: Requirement) -> str:
 def _cell(finding: Finding | None) -> list[Child]:
     if finding is None:
         return [chip("not_evaluated")]
-    value = finding.value
+    measured = finding.measurement
     affected = finding.people_affected
     return [
         chip(finding.status),
         " ",
-        element("strong", "no value" if value is None else shown(value)),
+        element("strong", "no value" if measured is None else found(measured, finding.limit)),
         element("span", f"{affected:,} people affected", class_="note") if affected else None,
     ]
 
