@@ -1,17 +1,25 @@
 """Full-domain generalization: the levels of least loss that meet every requirement."""
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError, require_columns
+from privacy_plugin.anonymizers.losses import require_loss
+from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.plan import Plan, generalize_table, lay_over
-from privacy_plugin.requirement import Requirement
+from privacy_plugin.lattice_rules import least_size, with_hierarchies
+from privacy_plugin.lattice_strategies import PICTURED, Found, search
+from privacy_plugin.lattice_task import LatticeTask
+from privacy_plugin.measuring import Tables, measure
+from privacy_plugin.plan import LatticeNode, Plan, TradeOff
+from privacy_plugin.requirement import Requirement, require
 from privacy_plugin.sources import open_source
-from privacy_plugin.suppression import failing_rows, require_share
+from privacy_plugin.suppression import grouped, needed_columns, require_share
 
-_MOST_NODES = 200_000
+KS = (2, 3, 5, 10, 20, 50, 100)
+_CHEAP_VISITS = 20_000_000  # distinct rows * nodes: below, the curve of loss against k comes with the plan
+
+Progress = Callable[[str], None]
 
 
 def generalize(
@@ -22,78 +30,193 @@ def generalize(
     max_suppression: float = 0.0,
     loss: str = "precision",
     sensitive: str | None = None,
+    attributes: Sequence[str] | None = None,
+    population: Any = None,
+    unit: str | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """Find the levels of least loss at which the table, without the rows of failing classes, meets every requirement.
 
-    Loss `precision`: (1 - s) * mean over the quasi-identifiers of level / height + s, s the share of suppressed
-    rows, which count as lost completely. Nodes are visited by rising generalization loss, which bounds their total
-    from below, so the first bound above the best total ends the search with the optimum. Ties go to the node that
-    comes first, by loss, then by levels in the order of the hierarchies.
+    The quasi-identifiers are the keys of `hierarchies`. At most the share `max_suppression` of the rows may be
+    suppressed; those count as lost completely. `loss`: precision, entropy, loss_metric, discernibility or
+    average_class_size (`anonymizers.losses` has the formulas). `sensitive`, `attributes`, `population`: what
+    requirements look at besides. With a `unit` people are counted instead of rows, each of whom must have the same
+    quasi-identifiers in all their rows. `progress` is told in words what is being done, if it takes long.
+
+    Class sizes, diversity, closeness and presence of all nodes come from one compiled walk over the lattice; nodes are
+    then judged by all requirements, by rising loss, and the first bound that is no better than the best loss so far
+    ends the search with the optimum. Without suppression, and where all requirements are monotone, nodes are decided by
+    pruning instead. Of equal losses (to twelve decimals) the lower sum of levels wins, then the levels that come first
+    in the order of the hierarchies. `plan.search` says which way was taken, `plan.exact` whether the result is certain
+    to be the best: only of a lattice of millions of nodes it may not be.
+
+    >>> import pandas as pd, privacy_plugin as pp
+    >>> visits = pd.DataFrame({"zip": ["8001", "8002", "8003", "3001"]})
+    >>> plan = pp.generalize(visits, hierarchies={"zip": pp.mask_hierarchy(length=4)}, max_suppression=0.25,
+    ...                      requirements=[pp.require("k_anonymity", at_least=3)])
+    >>> plan.levels, plan.suppressed
+    ({'zip': 1}, 1)
     """
     _require_parameters(hierarchies, requirements, max_suppression, loss)
+    task = _task(
+        data,
+        hierarchies=hierarchies,
+        requirements=requirements,
+        max_suppression=max_suppression,
+        loss=loss,
+        sensitive=sensitive,
+        attributes=attributes,
+        population=population,
+        unit=unit,
+    )
+    found = search(task, progress)
+    if found is None:
+        raise _infeasible(task)
+    return _plan(task, found, unit, progress)
+
+
+def loss_against_k(
+    data: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    requirements: Sequence[Requirement] = (),
+    ks: Sequence[int] = KS,
+    max_suppression: float = 0.0,
+    loss: str = "precision",
+    **others: Any,
+) -> tuple[TradeOff, ...]:
+    """Return the least loss for every k, with all other requirements as they are: one walk over the lattice a k.
+
+    Put it into the report with `dataclasses.replace(plan, trade_off=...)`.
+
+    >>> import pandas as pd, privacy_plugin as pp
+    >>> visits = pd.DataFrame({"zip": ["8001", "8002", "8003", "3001"]})
+    >>> zips = {"zip": pp.mask_hierarchy(length=4)}
+    >>> [(point.k, point.loss) for point in loss_against_k(visits, hierarchies=zips, ks=[1, 4, 5])]
+    [(1, 0.0), (4, 1.0), (5, None)]
+    """
+    first = require("k_anonymity", at_least=1)
+    _require_parameters(hierarchies, [first, *requirements], max_suppression, loss)
+    task = _task(
+        data,
+        hierarchies=hierarchies,
+        requirements=[first, *requirements],
+        max_suppression=max_suppression,
+        loss=loss,
+        **others,
+    )
+    return _trade_off(task, ks)
+
+
+def _task(
+    data: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    requirements: Sequence[Requirement],
+    max_suppression: float,
+    loss: str,
+    sensitive: str | None = None,
+    attributes: Sequence[str] | None = None,
+    population: Any = None,
+    unit: str | None = None,
+) -> LatticeTask:
+    """Group the data, lay the hierarchies over it, and refuse what cannot be answered, before the search."""
     source = open_source(data)
-    quasi_identifiers = tuple(hierarchies)
-    named = {r.sensitive or sensitive for r in requirements if "sensitive" in r.definition.roles}
-    if None in named:
-        raise ParameterError("a requirement looks at a sensitive column; name it with sensitive=")
-    columns = [*quasi_identifiers, *sorted(name for name in named if name)]
-    require_columns(columns, source.columns)
-    table = source.frequencies(columns)
+    columns = tuple(hierarchies)
+    seen = None if attributes is None else tuple(attributes)
+    if seen is None and any("attributes" in r.definition.roles for r in requirements):
+        named = {r.sensitive or sensitive for r in requirements}
+        seen = (*columns, *sorted(name for name in named if name and name not in columns))
+    wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
+    table = grouped(source, wanted, unit, requirements)
     table.require_rows()
-    levels = lay_over(table, hierarchies)
-    best: Plan | None = None
-    visited, last = 0, ""
-    for bound, node in _nodes_by_loss({name: level.height for name, level in levels.items()}):
-        if best is not None and bound >= best.loss:
-            break
-        visited += 1
-        try:
-            generalized = generalize_table(table, levels, node)
-            failing = failing_rows(
-                generalized,
-                requirements,
-                quasi_identifiers=quasi_identifiers,
-                sensitive=sensitive,
-                max_suppression=max_suppression,
-            )
-        except InfeasibleError as problem:
-            last = str(problem)
+    task = LatticeTask(
+        table=table,
+        hierarchies=dict(hierarchies),
+        requirements=tuple(requirements),
+        max_suppression=max_suppression,
+        loss_name=loss,
+        sensitive=sensitive,
+        attributes=seen,
+        population=None if population is None else Tables(open_source(population)),
+    )
+    assert task.levels  # laid over now, so that what is not covered is told before anything else is done
+    _require_population(task)
+    return task
+
+
+def _require_population(task: LatticeTask) -> None:
+    """Refuse a population that is missing or lacks people of the table."""
+    for requirement in task.requirements:
+        if not requirement.definition.needs_population:
             continue
-        members = generalized.classes(quasi_identifiers)
-        suppressed = int(members.sizes[members.members[failing]].sum())
-        share = suppressed / table.rows
-        total = (1 - share) * bound + share
-        if best is None or total < best.loss:
-            best = Plan(
-                levels=node,
-                hierarchies=dict(hierarchies),
-                requirements=tuple(requirements),
-                loss=total,
-                loss_name=loss,
-                suppressed=suppressed,
-                rows=table.rows,
-                max_suppression=max_suppression,
-                nodes_visited=visited,
-                sensitive=sensitive,
-            )
-    if best is None:
-        raise InfeasibleError(  # nodes are visited by rising loss: the last one was the top
-            f"no generalization meets the requirements, not even the most general one, where {last.rstrip('.')}. "
-            "Allow more suppression, extend a hierarchy to '*', or relax a limit"
-        )
-    return best
+        if task.population is None:
+            raise ParameterError(f"{requirement.metric} compares with a population; give it with population=")
+        for name, hierarchy in task.hierarchies.items():
+            known = task.population.frequencies(task.columns).dictionary(name)
+            hierarchy.levels(known, column=f"{name} of the population")
+        options = with_hierarchies(requirement, task.hierarchies).options
+        roles = {"quasi_identifiers": task.columns, "sensitive": requirement.sensitive or task.sensitive}
+        given: dict[str, Any] = {role: roles[role] for role in requirement.definition.roles if role in roles}
+        measure(requirement.definition, task.table, population=task.population, **given, **options)
 
 
-def _nodes_by_loss(heights: Mapping[str, int]) -> Iterator[tuple[float, dict[str, int]]]:
-    nodes = itertools.product(*(range(height + 1) for height in heights.values()))
-    scored = []
-    for node in nodes:
-        shares = [level / height if height else 0.0 for level, height in zip(node, heights.values(), strict=True)]
-        scored.append((sum(shares) / len(shares), node))
-        if len(scored) > _MOST_NODES:
-            raise TooLargeError(f"the lattice has more than {_MOST_NODES:,} nodes; give fewer levels or columns")
-    for bound, node in sorted(scored):
-        yield bound, dict(zip(heights, node, strict=True))
+def _infeasible(task: LatticeTask) -> PrivacyPluginError:
+    """Say which requirement even the most general node fails."""
+    try:
+        task.judged(task.top)
+    except InfeasibleError as problem:
+        why = str(problem).rstrip(".")
+    else:
+        raise AssertionError("the most general node passes but was not found")
+    short = f" (the table has {task.table.rows:,} rows)" if task.least_size > task.table.rows else ""
+    return InfeasibleError(
+        f"no generalization meets the requirements, not even the most general one, where {why}{short}. "
+        "Allow more suppression, extend a hierarchy to '*', or relax a limit"
+    )
+
+
+def _plan(task: LatticeTask, found: Found, unit: str | None, progress: Progress | None) -> Plan:
+    return Plan(
+        levels=_named(task, found.best.node),
+        hierarchies=task.hierarchies,
+        requirements=task.requirements,
+        loss=found.best.loss,
+        loss_name=task.loss_name,
+        suppressed=found.best.suppressed,
+        rows=task.table.rows,
+        max_suppression=task.max_suppression,
+        minimal_nodes=tuple(_named(task, node) for node in found.minimal),
+        nodes_visited=found.visited,
+        sensitive=task.sensitive,
+        attributes=task.attributes,
+        unit=unit,
+        exact=found.exact,
+        search=found.search,
+        lattice=tuple(LatticeNode(levels=node, loss=loss, feasible=feasible) for node, loss, feasible in found.picture),
+        trade_off=_cheap_trade_off(task),
+    )
+
+
+def _cheap_trade_off(task: LatticeTask) -> tuple[TradeOff, ...]:
+    """Compute the curve where it costs next to nothing: a small lattice that one walk decides."""
+    cheap = task.nodes <= PICTURED and task.nodes * task.table.distinct <= _CHEAP_VISITS
+    if not cheap or task.least_size < 2 or not task.known.local:
+        return ()
+    return _trade_off(task, sorted({*KS, task.least_size}))
+
+
+def _trade_off(task: LatticeTask, ks: Sequence[int]) -> tuple[TradeOff, ...]:
+    others = tuple(requirement for requirement in task.requirements if least_size(requirement) is None)
+    curve = []
+    for k in ks:
+        found = search(replace(task, requirements=(require("k_anonymity", at_least=k), *others)), None)
+        curve.append(TradeOff(k=k, loss=None if found is None else found.best.loss))
+    return tuple(curve)
+
+
+def _named(task: LatticeTask, node: tuple[int, ...]) -> dict[str, int]:
+    return dict(zip(task.columns, node, strict=True))
 
 
 def _require_parameters(
@@ -104,5 +227,4 @@ def _require_parameters(
     if not requirements:
         raise ParameterError("requirements is empty; without one the table would stay as it is")
     require_share(max_suppression)
-    if loss != "precision":
-        raise ParameterError(f"loss must be precision, not {loss!r}")
+    require_loss(loss)

@@ -14,11 +14,34 @@ from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
+from privacy_plugin.lattice_rules import with_hierarchies
+from privacy_plugin.measuring import Tables
 from privacy_plugin.requirement import Requirement, require
-from privacy_plugin.sources import open_source
-from privacy_plugin.suppression import failing_rows, require_share
+from privacy_plugin.sources import Source, open_source
+from privacy_plugin.suppression import failing_rows, grouped, needed_columns, require_share
 
 _FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticeNode:
+    """A generalization that was or could have been chosen: its levels, its loss, and whether it is allowed.
+
+    `loss` is exact for the chosen one; for the others it may be somewhat less than the truth. `feasible` is None where
+    nobody looked.
+    """
+
+    levels: tuple[int, ...]
+    loss: float
+    feasible: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """What a larger k costs: the least loss for a k, None where it cannot be had."""
+
+    k: int
+    loss: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +49,10 @@ class Plan:
     """A generalization: the level of every quasi-identifier, what it costs, and what it was made to meet.
 
     `suppressed` rows are in classes that fail a requirement; applying the plan finds those classes anew, so that
-    it can be re-used on the next partition.
+    it can be re-used on the next partition. With a `unit`, rows are people. `exact`: no generalization has a smaller
+    loss; `search` says how that is known, or why it is not. `minimal_nodes`: all generalizations that are allowed while
+    no more specific one is (none listed where `search` says so). `lattice` holds all nodes of a small lattice,
+    `trade_off` the loss for other k.
     """
 
     levels: Mapping[str, int]
@@ -40,6 +66,12 @@ class Plan:
     minimal_nodes: tuple[Mapping[str, int], ...] = ()
     nodes_visited: int = 0
     sensitive: str | None = None
+    attributes: tuple[str, ...] | None = None
+    unit: str | None = None
+    exact: bool = True
+    search: str = ""
+    lattice: tuple[LatticeNode, ...] = field(default=(), repr=False)
+    trade_off: tuple[TradeOff, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not self.levels or set(self.levels) != set(self.hierarchies) or not self.requirements:
@@ -62,31 +94,43 @@ class Plan:
         target: str | None = None,
         keep: Sequence[str] | None = None,
         suppression: Literal["drop", "mask"] = "drop",
+        population: Any = None,
     ) -> Any:
         """Generalize and suppress where the data lives; only groups are read.
 
         Frames return a new frame; a database table or a file needs the `target` that is created. `keep` names the
         columns of the result (default: all). Suppressed rows are left out (`drop`) or have `*` in every
-        quasi-identifier (`mask`); masked rows are a class like any other and must meet the requirements too.
-        Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
-        would be suppressed or what is left fails; nothing is written then.
+        quasi-identifier (`mask`); masked rows are a class like any other and must meet the requirements too. The
+        `population` is needed where a requirement compares with it. Raises HierarchyError for values that no hierarchy
+        covers, and InfeasibleError when more rows than the limit would be suppressed or what is left fails; nothing is
+        written then.
         """
         source = open_source(data)
-        recoding = self.recoding(source, keep=keep, suppression=suppression)
+        recoding = self.recoding(source, keep=keep, suppression=suppression, population=population)
         return source.recode(recoding, target=target)
 
     def recoding(
-        self, source: Any, *, keep: Sequence[str] | None = None, suppression: Literal["drop", "mask"] = "drop"
+        self,
+        source: Source,
+        *,
+        keep: Sequence[str] | None = None,
+        suppression: Literal["drop", "mask"] = "drop",
+        population: Any = None,
     ) -> Recoding:
         """Work out what every value becomes and which classes are suppressed."""
-        table = source.frequencies(self._grouped_columns())
+        columns = needed_columns(
+            tuple(self.levels), self.requirements, sensitive=self.sensitive, attributes=self.attributes
+        )
+        table = grouped(source, columns, self.unit, self.requirements)
         levels = lay_over(table, self.hierarchies)
         generalized = generalize_table(table, levels, self.levels)
         failing = failing_rows(
             generalized,
-            self.requirements,
+            [with_hierarchies(requirement, self.hierarchies) for requirement in self.requirements],
             quasi_identifiers=tuple(self.levels),
             sensitive=self.sensitive,
+            attributes=self.attributes,
+            population=None if population is None else Tables(open_source(population)),
             max_suppression=self.max_suppression,
             masked=suppression == "mask",
         )
@@ -100,11 +144,6 @@ class Plan:
             suppressed=suppressed,
             suppression=suppression,
         )
-
-    def _grouped_columns(self) -> list[str]:
-        sensitive = {requirement.sensitive or self.sensitive for requirement in self.requirements}
-        needed = any("sensitive" in requirement.definition.roles for requirement in self.requirements)
-        return [*self.levels, *(sorted(name for name in sensitive if name) if needed else ())]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `load_plan` reads; hierarchies list the values they were given."""
@@ -121,6 +160,12 @@ class Plan:
             "minimal_nodes": [dict(node) for node in self.minimal_nodes],
             "nodes_visited": self.nodes_visited,
             "sensitive": self.sensitive,
+            "attributes": None if self.attributes is None else list(self.attributes),
+            "unit": self.unit,
+            "exact": self.exact,
+            "search": self.search,
+            "lattice": [[list(node.levels), node.loss, node.feasible] for node in self.lattice],
+            "trade_off": [[point.k, point.loss] for point in self.trade_off],
         }
 
     def save(self, path: str | Path) -> None:
@@ -143,6 +188,12 @@ def load_plan(path: str | Path) -> Plan:
             require(metric, **entry) for line in given["requirements"] for metric, entry in line.items()
         )
         given["minimal_nodes"] = tuple(given["minimal_nodes"])
+        given["attributes"] = None if given.get("attributes") is None else tuple(given["attributes"])
+        given["lattice"] = tuple(
+            LatticeNode(levels=tuple(levels), loss=loss, feasible=feasible)
+            for levels, loss, feasible in given.get("lattice", ())
+        )
+        given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
         return Plan(**given)
     except PrivacyPluginError:
         raise

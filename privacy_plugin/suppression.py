@@ -1,19 +1,20 @@
 """Suppression: which classes must go so that the rest meets the requirements."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import InfeasibleError, ParameterError
-from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.errors import InfeasibleError, ParameterError, require_columns
+from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring import Tables, measure
 from privacy_plugin.requirement import Requirement
-from privacy_plugin.sources import open_source
+from privacy_plugin.sources import Source, open_source
 
 
 def failing_rows(
@@ -22,6 +23,8 @@ def failing_rows(
     *,
     quasi_identifiers: Sequence[str],
     sensitive: str | None = None,
+    attributes: Sequence[str] | None = None,
+    population: Tables | None = None,
     max_suppression: float = 0.0,
     masked: bool = False,
 ) -> Integers:
@@ -29,27 +32,77 @@ def failing_rows(
 
     A class goes when its own value fails a limit. What remains is judged again as a table of its own, because some
     metrics compare a class with the whole table; only then is the suppression called sufficient. Rows that are
-    `masked` instead of dropped remain, as one class of `*`.
+    `masked` instead of dropped remain, as one class of `*`. The population stays as it is.
     """
+    roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "attributes": attributes}
     classes = table.classes(quasi_identifiers)
     failing = np.zeros(len(classes), dtype=bool)
     causes = []
     for requirement in requirements:
-        found = _failing_classes(table, requirement, quasi_identifiers, sensitive)
+        found = _failing_classes(table, classes, requirement, roles, population)
         causes += [f"{requirement} ({int(classes.sizes[found].sum()):,} rows)"] if found.any() else []
         failing |= found
     suppressed = int(classes.sizes[failing].sum())
-    if suppressed > exact(max_suppression) * table.rows:
+    if suppressed > most_suppressed(max_suppression, table.rows):
         raise InfeasibleError(
             f"{suppressed:,} of {table.rows:,} rows are in classes that fail {' and '.join(causes)}, "
             f"more than the suppression limit of {max_suppression:.1%}"
         )
     remaining = _remaining(table, failing[classes.members], quasi_identifiers if masked else None)
     for requirement in requirements:
-        finding = requirement.judge(remaining, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+        finding = requirement.judge(remaining, **roles, population=population)
         if not finding.passed:
             raise InfeasibleError(f"what remains after suppression still fails: {finding.reason}")
     return classes.example_rows[failing]
+
+
+def needed_columns(
+    quasi_identifiers: Sequence[str],
+    requirements: Sequence[Requirement],
+    *,
+    sensitive: str | None,
+    attributes: Sequence[str] | None,
+) -> list[str]:
+    """Return the columns that have to be grouped: quasi-identifiers first, then what requirements look at besides."""
+    asked = {r.sensitive or sensitive for r in requirements if "sensitive" in r.definition.roles}
+    if None in asked:
+        raise ParameterError("a requirement looks at a sensitive column; name it with sensitive=")
+    asked |= {*(attributes or ())} if any("attributes" in r.definition.roles for r in requirements) else set()
+    return [*quasi_identifiers, *sorted(str(name) for name in asked if name not in quasi_identifiers)]
+
+
+def grouped(
+    source: Source, columns: Sequence[str], unit: str | None, requirements: Sequence[Requirement]
+) -> FrequencyTable:
+    """Group a source; with a unit count people, each of whom must be in one group only.
+
+    Numbers of people add up when classes merge only if nobody is in two of them. That is so exactly when the numbers of
+    all groups add up to the number of people.
+    """
+    require_columns(columns, source.columns)
+    if unit is None:
+        return source.frequencies(columns)
+    require_columns([unit], source.columns, role="unit")
+    people = source.frequencies(columns, unit=unit)
+    for requirement in requirements:
+        finding = requirement.judge(people, quasi_identifiers=list(columns), unit=unit)
+        if finding.status == "not_evaluated":
+            raise ParameterError(finding.reason)
+    if people.rows != source.frequencies([unit]).distinct:
+        raise ParameterError(
+            f"some people have rows in more than one combination of {', '.join(map(repr, columns))}; when those merge, "
+            f"people cannot be counted from groups. Aggregate the table to one row for every {unit!r} first"
+        )
+    return replace(people, unit=None)
+
+
+def most_suppressed(max_suppression: float, rows: int) -> int:
+    """Return how many rows may be suppressed, the share read as it is written.
+
+    >>> most_suppressed(0.29, 100)
+    29
+    """
+    return int(exact(max_suppression) * rows)
 
 
 def require_share(max_suppression: float) -> None:
@@ -61,14 +114,25 @@ def require_share(max_suppression: float) -> None:
 
 
 def _failing_classes(
-    table: FrequencyTable, requirement: Requirement, quasi_identifiers: Sequence[str], sensitive: str | None
+    table: FrequencyTable,
+    classes: Classes,
+    requirement: Requirement,
+    roles: dict[str, Any],
+    population: Tables | None,
 ) -> npt.NDArray[np.bool_]:
-    roles = {"quasi_identifiers": quasi_identifiers, "sensitive": requirement.sensitive or sensitive}
-    given: dict[str, Any] = {name: value for name, value in roles.items() if name in requirement.definition.roles}
-    measurement = measure(requirement.definition, Tables(open_source(table)), **given, **requirement.options)
+    definition = requirement.definition
+    nobody = np.zeros(len(classes), dtype=bool)
+    if "quasi_identifiers" not in definition.roles:  # it knows no classes: all or nothing
+        return nobody
+    given = {name: value for name, value in roles.items() if name in definition.roles}
+    if "sensitive" in given:
+        given["sensitive"] = requirement.sensitive or given["sensitive"]
+    others = population if definition.needs_population else None
+    measurement = measure(definition, Tables(open_source(table)), population=others, **given, **requirement.options)
     if measurement.spread is None:  # no class of its own can be blamed: all or nothing
-        return np.zeros(len(table.classes(quasi_identifiers)), dtype=bool)
-    return requirement.limit.failing(measurement.spread.values)
+        return nobody
+    # The classes of the table come first; people of the population in none of them have no rows to suppress.
+    return requirement.limit.failing(measurement.spread.values[: len(classes)])
 
 
 def _remaining(table: FrequencyTable, gone: npt.NDArray[np.bool_], masked: Sequence[str] | None) -> FrequencyTable:

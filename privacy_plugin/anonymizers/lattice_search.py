@@ -1,0 +1,188 @@
+"""Searches over the lattice of full-domain generalizations; what a node is worth, its caller says.
+
+A node is a tuple of levels, the lattice an array with one axis a column. *Above* a node are all nodes with no lower
+level. Everything here is exact but `descend`, which is for lattices that nobody can look through.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.anonymizers.losses import DECIMALS, Floats
+from privacy_plugin.anonymizers.node_sizes import Mask, Node
+from privacy_plugin.frequency.grouping import Integers
+
+Key = tuple[float, int, Node]
+Told = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A node that meets every requirement: its loss, and the rows that have to be suppressed."""
+
+    node: Node
+    loss: float
+    suppressed: int
+
+    @property
+    def key(self) -> Key:
+        """The order of nodes: loss to twelve decimals, sum of levels, levels."""
+        return round(self.loss, DECIMALS), sum(self.node), self.node
+
+
+Judge = Callable[[Node], Judged | None]
+
+
+def level_sums(shape: tuple[int, ...]) -> Integers:
+    """Return the sum of levels of every node."""
+    total = np.zeros(shape, dtype=np.int64)
+    for axis, levels in enumerate(shape):
+        total += np.arange(levels).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    return total
+
+
+def minimal_nodes(feasible: Mask) -> tuple[Node, ...]:
+    """Return the feasible nodes with no feasible node below them, by sum of levels and then levels.
+
+    >>> minimal_nodes(np.array([[False, False, True], [False, True, True]]))
+    ((0, 2), (1, 1))
+    """
+    reached = feasible.copy()
+    for axis in range(feasible.ndim):
+        np.logical_or.accumulate(reached, axis=axis, out=reached)
+    above = np.zeros_like(feasible)
+    for axis in range(feasible.ndim):
+        np.moveaxis(above, axis, 0)[1:] |= np.moveaxis(reached, axis, 0)[:-1]
+    found = [_node(line) for line in np.argwhere(feasible & ~above)]
+    return tuple(sorted(found, key=lambda node: (sum(node), node)))
+
+
+def ascending(bounds: Floats, eligible: Mask) -> Iterator[Key]:
+    """Yield the eligible nodes by rising bound, then sum of levels, then levels.
+
+    Sorted a part at a time, because the search usually ends with the first few.
+    """
+    flat = np.flatnonzero(eligible)
+    sums, lows = level_sums(bounds.shape).ravel()[flat], np.round(bounds.ravel()[flat], DECIMALS)
+    size = 1024
+    while len(flat):
+        part = np.ones(len(flat), dtype=bool)
+        if len(flat) > size:
+            part = lows <= np.partition(lows, size)[size]
+        order = np.lexsort((flat[part], sums[part], lows[part]))
+        nodes = np.column_stack(np.unravel_index(flat[part][order], bounds.shape))
+        for low, total, line in zip(lows[part][order].tolist(), sums[part][order].tolist(), nodes, strict=True):
+            yield low, total, _node(line)
+        flat, sums, lows, size = flat[~part], sums[~part], lows[~part], size * 8
+
+
+def least(
+    bounds: Floats,
+    eligible: Mask,
+    judge: Judge,
+    *,
+    refine: Callable[[Node], float] | None = None,
+    most: int | None = None,
+    told: Told | None = None,
+) -> tuple[Judged | None, int, bool]:
+    """Find the feasible node of least loss; returns it, how many nodes were judged, and whether that is certain.
+
+    `bounds` lie at or below the loss. Nodes are judged by rising bound; the first bound that is no better than the best
+    loss so far ends the search, because every later node costs at least its bound. `refine` gives a better bound than
+    the array's, for less than judging costs. After `most` judgements the search gives up.
+    """
+    best: Judged | None = None
+    judged = 0
+    for key in ascending(bounds, eligible):
+        if best is not None and key >= best.key:
+            break
+        node = key[2]
+        if best is not None and refine is not None and (round(refine(node), DECIMALS), *key[1:]) >= best.key:
+            continue
+        if most is not None and judged >= most:
+            return best, judged, False
+        judged += 1
+        if told is not None:
+            told(judged)
+        found = judge(node)
+        if found is not None and (best is None or found.key < best.key):
+            best = found
+    return best, judged, True
+
+
+def decide(possible: Mask, passes: Callable[[Node], bool], *, told: Told | None = None) -> tuple[Mask, int]:
+    """Decide every possible node, where passing is inherited upwards; returns who passes, and how many were asked.
+
+    Predictive tagging (El Emam et al. 2009): what lies above a node that passes passes, what lies below one that fails
+    fails. A binary search along a chain of undecided nodes, from a lowest one upwards, decides at least that chain.
+    """
+    open_, feasible, asked = possible.copy(), np.zeros_like(possible), 0
+    while True:
+        first = int(np.argmax(open_))  # nothing undecided lies below it: whatever does has a smaller index
+        if not open_.flat[first]:
+            return feasible, asked
+        chain = _chain(open_, _node(np.unravel_index(first, open_.shape)))
+        low, high = 0, len(chain)  # chain[high:] pass, chain[:low] fail
+        while low < high:
+            middle = (low + high) // 2
+            asked += 1
+            if told is not None:
+                told(asked)
+            if passes(chain[middle]):
+                feasible[_above(chain[middle])] = True
+                open_[_above(chain[middle])] = False
+                high = middle
+            else:
+                open_[_below(chain[middle])] = False
+                low = middle + 1
+
+
+def descend(shape: tuple[int, ...], judge: Judge, *, told: Told | None = None) -> tuple[Judged | None, int]:
+    """Go down from the most general node, each time to the best neighbour, as long as that is better.
+
+    For lattices too large to look through: what it returns meets the requirements but need not be the best. At most
+    columns * (sum of heights) nodes are judged.
+    """
+    best, judged = judge(tuple(levels - 1 for levels in shape)), 1
+    while best is not None:
+        neighbours: list[Judged] = []
+        for axis, level in enumerate(best.node):
+            if level:
+                judged += 1
+                if told is not None:
+                    told(judged)
+                lower = judge((*best.node[:axis], level - 1, *best.node[axis + 1 :]))
+                neighbours += [lower] if lower is not None else []
+        following = min(neighbours, key=lambda found: found.key, default=None)
+        if following is None or following.key >= best.key:
+            break
+        best = following
+    return best, judged
+
+
+def _chain(open_: Mask, node: Node) -> list[Node]:
+    chain = [node]
+    while True:
+        for axis in range(open_.ndim):
+            following = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
+            if following[axis] < open_.shape[axis] and open_[following]:
+                break
+        else:
+            return chain
+        chain.append(following)
+        node = following
+
+
+def _above(node: Node) -> tuple[slice, ...]:
+    return tuple(slice(level, None) for level in node)
+
+
+def _below(node: Node) -> tuple[slice, ...]:
+    return tuple(slice(None, level + 1) for level in node)
+
+
+def _node(line: npt.NDArray[Any] | tuple[Any, ...]) -> Node:
+    return tuple(int(level) for level in line)

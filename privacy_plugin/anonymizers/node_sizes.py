@@ -1,0 +1,111 @@
+"""Class sizes of single nodes, of small lattices and of pairs of columns: plain numpy, nothing to compile or load.
+
+Everywhere: `codes`, one line a distinct row and one column an attribute; `counts`, the rows a line stands for;
+`maps[a][level, leaf]`, the value of every leaf on every level, numbered from 0.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
+
+Node = tuple[int, ...]
+Mask = npt.NDArray[np.bool_]
+
+
+def class_sizes(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> Integers:
+    """Return the sizes of a node's classes."""
+    packed, size = _packed(codes, maps, node)
+    if size <= 8 * len(counts) + 1024 and counts.sum() < 2**53:  # few possible classes: counting beats sorting
+        sizes = np.bincount(packed, weights=counts, minlength=size).astype(np.int64)
+        return sizes[sizes > 0]
+    members, first = group(packed, size)
+    return sum_by(members, counts, len(first))
+
+
+def small_class_lines(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node, *, k: int) -> Mask:
+    """Tell which lines are in classes of fewer than k rows."""
+    members, first = group(*_packed(codes, maps, node))
+    lines: Mask = (sum_by(members, counts, len(first)) < k)[members]
+    return lines
+
+
+def _packed(codes: Codes, maps: Sequence[Codes], node: Node) -> tuple[Integers, int]:
+    general, ranges = [], []
+    for position, level in enumerate(node):
+        values = int(maps[position][level].max()) + 1
+        if values > 1:  # a column of one value tells nobody apart
+            general.append(maps[position][level][codes[:, position]])
+            ranges.append(values)
+    return pack(general, ranges) if general else (np.zeros(len(codes), dtype=np.int64), 1)
+
+
+def possible_by_pairs(codes: Codes, counts: Integers, maps: Sequence[Codes], *, k: int) -> tuple[Mask, int]:
+    """Return the nodes at which every pair of columns is k-anonymous by itself, and how many pairs of levels there are.
+
+    No other node is k-anonymous without suppression: leaving columns out only merges classes, so a class of fewer than
+    k rows over two columns is made of smaller ones over all. LeFevre, DeWitt, Ramakrishnan 2005, the subset property.
+    """
+    shape = tuple(len(m) for m in maps)
+    possible, visited = np.ones(shape, dtype=bool), 0
+    for pair in combinations(range(len(maps)), min(2, len(maps))):
+        found = _all_large(codes[:, pair], counts, [maps[p] for p in pair], k)
+        visited += found.size
+        possible &= found.reshape([shape[p] if p in pair else 1 for p in range(len(shape))])
+    return possible, visited
+
+
+def _all_large(codes: Codes, counts: Integers, maps: Sequence[Codes], k: int) -> Mask:
+    """Tell for every node of a lattice over few columns whether all classes have k rows."""
+    shape = tuple(len(m) for m in maps)
+    codes, counts, maps = rolled_up(codes, counts, maps, (0,) * len(maps))
+    result = np.zeros(shape, dtype=bool)
+    for node in np.ndindex(shape):
+        result[node] = bool(class_sizes(codes, counts, maps, node).min() >= k)
+    return result
+
+
+def rolled_up(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> tuple[Codes, Integers, list[Codes]]:
+    """Return the table generalized to a node, and the maps from there: nodes above it are counted from fewer lines.
+
+    Levels below the node's are no longer told apart from it.
+    """
+    general = [maps[position][level][codes[:, position]] for position, level in enumerate(node)]
+    higher = []
+    for levels, level in zip(maps, node, strict=True):
+        values, example = np.unique(levels[level], return_index=True)
+        above = levels[:, example]
+        above[:level] = values
+        higher.append(above)
+    members, first = group(*pack(general, [m.shape[1] for m in higher]))
+    return np.column_stack(general)[first], sum_by(members, counts, len(first)), higher
+
+
+class SmallLattice:
+    """Sums over the classes of every node of a small lattice, one grouping a node."""
+
+    def __init__(self, codes: Codes, counts: Integers, maps: Sequence[Codes], *, k: int) -> None:
+        """Group the rows at every node; cost: nodes * distinct rows."""
+        shape = tuple(len(m) for m in maps)
+        codes, counts, maps = rolled_up(codes, counts, maps, (0,) * len(maps))
+        self._rows = int(counts.sum())
+        self.failing: Integers = np.zeros(shape, dtype=np.int64)
+        self._classes: Integers = np.zeros(shape, dtype=np.int64)
+        self._squares: Integers = np.zeros(shape, dtype=np.int64)
+        for node in np.ndindex(shape):
+            sizes = class_sizes(codes, counts, maps, node)
+            large = sizes[sizes >= k]
+            self.failing[node] = self._rows - large.sum()
+            self._classes[node] = len(large)
+            self._squares[node] = (large * large).sum()
+
+    def classes(self) -> Integers:
+        """How many classes of at least k rows there are."""
+        return self._classes
+
+    def discernibility(self) -> Integers:
+        """The sum of their squared sizes, plus all rows for every other row."""
+        return self._squares + self._rows * self.failing

@@ -1,0 +1,177 @@
+"""Which way to search: by a table of all nodes, by pruning, or, of a lattice nobody can look through, by descending."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privacy_plugin.anonymizers.lattice_search import (
+    Judged,
+    decide,
+    descend,
+    least,
+    minimal_nodes,
+)
+from privacy_plugin.anonymizers.losses import Floats
+from privacy_plugin.anonymizers.node_sizes import Mask, Node, class_sizes, possible_by_pairs, rolled_up
+from privacy_plugin.errors import TooLargeError
+from privacy_plugin.lattice_task import LatticeTask
+
+PICTURED = 200  # nodes that are kept with the plan, for the picture
+_MOST_COUNTED = 4_000_000  # nodes that are counted one and all
+_MOST_PRUNED = 50_000_000  # nodes of which a table of yes and no is kept
+_MOST_VISITS = 500_000_000  # distinct rows * nodes that are judged one by one: some minutes
+_FEW_JUDGED = 64
+_TOLD_EVERY = 25
+
+Progress = Callable[[str], None]
+Picture = tuple[tuple[Node, float, bool | None], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found, and how."""
+
+    best: Judged
+    minimal: tuple[Node, ...]
+    visited: int
+    exact: bool
+    search: str
+    picture: Picture = ()
+
+
+class _Judgements:
+    """Judges nodes, remembers the answers, and says now and then how far it has come."""
+
+    def __init__(self, task: LatticeTask, progress: Progress | None) -> None:
+        self.task = task
+        self.answers: dict[Node, Judged | None] = {}
+        self._progress = progress
+
+    def __call__(self, node: Node) -> Judged | None:
+        if node not in self.answers:
+            self.answers[node] = self.task.judge(node)
+            if self._progress is not None and len(self.answers) % _TOLD_EVERY == 0:
+                self._progress(f"{len(self.answers):,} of {self.task.nodes:,} generalizations judged one by one")
+        return self.answers[node]
+
+    def passes(self, node: Node) -> bool:
+        return self(node) is not None
+
+    def best_of(self, nodes: tuple[Node, ...]) -> Judged | None:
+        """Return the best of nodes that pass."""
+        found = [judged for judged in map(self, nodes) if judged is not None]
+        return min(found, key=lambda judged: judged.key, default=None)
+
+
+def search(task: LatticeTask, progress: Progress | None) -> Found | None:
+    """Find the node of least loss that meets every requirement; None where there is none."""
+    judge = _Judgements(task, progress)
+    inherited = task.monotone and task.most_suppressed == 0
+    if (inherited or task.sizes_only) and not judge.passes(task.top):
+        return None  # what the most general node fails, every node fails
+    if task.sizes_only and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
+        return _pruned_by_sizes(task, judge)
+    if task.nodes > _MOST_COUNTED:
+        return _descended(task, judge)
+    if progress is not None and task.nodes > PICTURED:
+        progress(f"counting all {task.nodes:,} generalizations (the first time ever, this compiles for some seconds)")
+    return _by_table(task, judge, inherited)
+
+
+def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found | None:
+    """Count what is known of every node, then judge by rising loss, or decide by tagging."""
+    counted = task.counted()
+    eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
+    words = f"all {task.nodes:,} generalizations were counted"
+    feasible: Mask | None
+    if inherited and not task.known.local:
+        feasible, asked = decide(eligible, judge.passes)
+        minimal = minimal_nodes(feasible)
+        best, certain = judge.best_of(minimal), True
+        words += f", {asked:,} judged by every requirement decide the rest"
+    else:
+        by_sizes = task.sizes_only and task.loss_name in ("entropy", "loss_metric") and task.most_suppressed > 0
+        refine = task.loss_by_sizes if by_sizes else None
+        most = max(_MOST_VISITS // task.table.distinct, 1_000)
+        best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
+        feasible, minimal = _feasible(task, judge, eligible)
+        if not task.known.local:
+            words += f", {asked:,} judged by every requirement, by rising loss"
+            words += "" if minimal or best is None else "; minimal nodes are not listed, all would have to be judged"
+    if not certain:
+        return _given_up(task, judge, best, asked)
+    if best is None:
+        return None
+    picture = _picture(bounds, eligible, feasible, best) if task.nodes <= PICTURED else ()
+    return Found(best=best, minimal=minimal, visited=task.nodes, exact=True, search=words, picture=picture)
+
+
+def _feasible(task: LatticeTask, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:
+    """Return which nodes pass, and the minimal ones, where that is known or quickly found out."""
+    if not task.known.local and np.count_nonzero(eligible) > _FEW_JUDGED:
+        return None, ()
+    feasible = eligible
+    if not task.known.local:
+        feasible = np.zeros_like(eligible)
+        for line in np.argwhere(eligible):
+            node = tuple(int(level) for level in line)
+            feasible[node] = judge.passes(node)
+    return feasible, minimal_nodes(feasible)
+
+
+def _picture(bounds: Floats, eligible: Mask, feasible: Mask | None, best: Judged) -> Picture:
+    nodes = []
+    for node in np.ndindex(bounds.shape):
+        known = bool(feasible[node]) if feasible is not None else (None if eligible[node] else False)
+        chosen = node == best.node
+        nodes.append((node, best.loss if chosen else float(bounds[node]), True if chosen else known))
+    return tuple(nodes)
+
+
+def _pruned_by_sizes(task: LatticeTask, judge: _Judgements) -> Found | None:
+    """Decide all nodes by pairs of columns first, then by tagging, each class size counted from what is left."""
+    k = task.least_size
+    possible, pairs = possible_by_pairs(task.codes, task.table.counts, task.maps, k=k)
+    lowest = tuple(int(levels.min()) for levels in np.nonzero(possible))
+    codes, counts, maps = rolled_up(task.codes, task.table.counts, task.maps, lowest)
+    feasible, asked = decide(possible, lambda node: bool(class_sizes(codes, counts, maps, node).min() >= k))
+    minimal = minimal_nodes(feasible)
+    nothing = np.zeros(task.table.distinct, dtype=bool)
+    best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
+    words = f"{pairs:,} pairs of levels and {asked:,} generalizations were looked at; they decide all {task.nodes:,}"
+    return Found(best=judge.task.judged(best.node), minimal=minimal, visited=pairs + asked, exact=True, search=words)
+
+
+def _key(judged: Judged) -> tuple[float, int, Node]:
+    return judged.key
+
+
+def _descended(task: LatticeTask, judge: _Judgements) -> Found:
+    best, asked = descend(task.shape, judge)
+    if best is None:
+        raise TooLargeError(
+            f"the lattice has {task.nodes:,} nodes, too many to look at, and the most general one, where a descent "
+            "would begin, fails a requirement. Give fewer columns or levels"
+        )
+    words = (
+        f"the lattice has {task.nodes:,} nodes, too many to look at; {asked:,} were judged on the way down from the "
+        "most general one, and there may be a better one"
+    )
+    return Found(best=best, minimal=(), visited=asked, exact=False, search=words)
+
+
+def _given_up(task: LatticeTask, judge: _Judgements, best: Judged | None, asked: int) -> Found:
+    """Take the best of what was judged so far and of a descent."""
+    lower, more = descend(task.shape, judge)
+    found = [judged for judged in (best, lower) if judged is not None]
+    if not found:
+        raise TooLargeError(
+            f"{asked:,} of {task.nodes:,} generalizations were judged one by one and none meets the requirements; to "
+            "try all would take too long. Give fewer columns or levels, or ask for k-anonymity too"
+        )
+    words = (
+        f"{asked + more:,} of {task.nodes:,} generalizations were judged, by rising loss and on the way down from the "
+        "most general one, and there may be a better one"
+    )
+    return Found(best=min(found, key=_key), minimal=(), visited=asked + more, exact=False, search=words)
