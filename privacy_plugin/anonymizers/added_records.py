@@ -1,6 +1,7 @@
 """Add records to a frame of any kind, in the frame's own types; columns that a record lacks get a missing value."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any
 
 from privacy_plugin.errors import SourceError, require_columns
@@ -55,5 +56,13 @@ def _with_polars(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
 
 
 def _with_arrow(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
-    added = type(frame).from_pydict(columns, schema=frame.schema)
+    moments = {field.name for field in frame.schema if str(field.type).startswith("timestamp")}
+    filled = {name: [_moment(v) for v in values] if name in moments else values for name, values in columns.items()}
+    added = type(frame).from_pydict(filled, schema=frame.schema)
     return type(frame).from_batches([*frame.to_batches(), *added.to_batches()], schema=frame.schema)
+
+
+def _moment(value: Any) -> Any:
+    """A moment at midnight is canonically a date, which Arrow does not take for a moment."""
+    is_date = isinstance(value, date) and not isinstance(value, datetime)
+    return datetime.combine(value, time()) if is_date else value

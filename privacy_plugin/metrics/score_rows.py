@@ -39,12 +39,11 @@ def matching_rows(table: FrequencyTable, frame: Any) -> Integers:
 
 
 def _names(frame: Any) -> list[str]:
-    names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
-    if names is None:
-        names = getattr(frame, "columns", None)
-    if names is None:
-        raise SourceError(f"a frame with columns is needed to align scores with its rows, not {type(frame).__name__}")
-    return list(names)
+    if isinstance(frame, Mapping):
+        return list(frame)
+    if not isinstance(frame, FrequencyTable) and not hasattr(frame, "shape"):  # no frame, or a query nobody has run
+        raise SourceError(f"a frame with rows is needed to align scores with, not {type(frame).__name__}")
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
 def _values(frame: Any, name: str) -> Iterable[Any]:
