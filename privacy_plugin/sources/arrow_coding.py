@@ -22,8 +22,10 @@ def code_array(column: Any, name: str) -> CodedColumn:
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # nested values have no dictionary
         return code_exactly(_python_values(array, name))
     values = _python_values(encoded.dictionary, name)
-    codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
-    return CodedColumn(codes=np.asarray(codes, dtype=np.int64), values=[*values, None])
+    indices = encoded.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices.cast(pa.int64()), len(values))
+    return CodedColumn(codes=indices.to_numpy().astype(np.int64), values=[*values, None])
 
 
 def _plain(array: Any) -> Any:

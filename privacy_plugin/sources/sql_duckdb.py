@@ -110,14 +110,14 @@ def _raw(connection: Connection) -> Any:
 
 
 def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
-    """Prepare a query on the raw connection, inside the transaction that SQLAlchemy has begun on it."""
-    if not connection.in_transaction():
-        connection.begin()
+    """Prepare a query on the raw connection: inside the transaction, if `hold` has begun one there."""
     compiled = query.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
     parameters = compiled.params
+    if not parameters:
+        return _raw(connection).sql(str(compiled))
     order = getattr(compiled, "positiontup", None)
     given: Any = [parameters[name] for name in order] if order is not None else parameters
-    return _raw(connection).sql(str(compiled), params=given) if parameters else _raw(connection).sql(str(compiled))
+    return _raw(connection).sql(str(compiled), params=given)
 
 
 def _quoted(column: SqlColumn) -> str:

@@ -116,13 +116,19 @@ def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> 
     for rows in result.partitions(_FETCH_ROWS):
         for position, values in enumerate(zip(*rows, strict=True)):
             if position < len(numbers):
-                known = numbers[position]
-                codes[position].append(np.array([known.setdefault(value, len(known)) for value in values]))
+                codes[position].append(_numbered(values, numbers[position]))
             else:
                 codes[position].append(np.array(values, dtype=np.int64))
     joined = [np.concatenate(parts) for parts in codes]
     coded = [CodedColumn(codes=c, values=list(known)) for c, known in zip(joined, numbers, strict=False)]
     return coded, joined[len(numbers) :]
+
+
+def _numbered(values: Sequence[Any], known: dict[Any, int]) -> Integers:
+    """Number values, those that are known as before and new ones onwards."""
+    for value in dict.fromkeys(values):
+        known.setdefault(value, len(known))
+    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
 
 
 def insert_rows(connection: Connection, name: str, rows: Sequence[Sequence[Any]]) -> None:
