@@ -1,0 +1,137 @@
+"""Presence as expectations: the second table beside the batch on every engine, and nothing listed in results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from great_expectations.compatibility.pydantic import ValidationError
+
+import privacy_plugin as pp
+from privacy_plugin.expectations import (
+    ExpectTableDeltaPresenceToBeBetween,
+    ExpectTableJournalistRiskToBeAtMost,
+    ExpectTableKMapToBeAtLeast,
+    ExpectTablePresenceConfidenceToBeAtLeast,
+)
+from privacy_plugin.expectations.suite import suite_of
+from tests.engines import spark_session
+
+REGISTER = pd.DataFrame({"age": [30, 30, 30, 30, 41, 41, 55, 55], "zip": ["zq01"] * 4 + ["zq02"] * 4})
+VISITS = REGISTER.iloc[[0, 1, 4]]
+QI = ["age", "zip"]
+ZIPS = {"table": [["zq01", "zq0*", "*"], ["zq02", "zq0*", "*"]]}
+MARGINALS = {"age": {"30": 4, "41": 2, "55": 2}, "zip": {"zq01": 4, "zq02": 4}}
+
+
+def on_sqlite(folder: Path) -> tuple[Any, Any]:
+    database = sa.create_engine(f"sqlite:///{folder}/house.db")
+    VISITS.to_sql("visits", database, index=False)
+    REGISTER.to_sql("register", database, index=False)
+    source = gx.get_context(mode="ephemeral").data_sources.add_sqlite("hospital", connection_string=str(database.url))
+    return source.add_table_asset("visits").add_batch_definition_whole_table("all").get_batch(), "register"
+
+
+def on_pandas(folder: Path) -> tuple[Any, Any]:
+    REGISTER.to_parquet(folder / "register.parquet")
+    asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("frames").add_dataframe_asset("visits")
+    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": VISITS})
+    return batch, str(folder / "register.parquet")
+
+
+def on_spark(folder: Path) -> tuple[Any, Any]:
+    session = spark_session()
+    session.createDataFrame(REGISTER).createOrReplaceTempView("register")
+    asset = gx.get_context(mode="ephemeral").data_sources.add_spark("frames").add_dataframe_asset("visits")
+    frame = session.createDataFrame(VISITS)
+    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame}), {"table": "register"}
+
+
+@pytest.mark.parametrize("engine", [on_pandas, on_sqlite, pytest.param(on_spark, marks=pytest.mark.spark)])
+def test_the_second_table_on_every_engine(engine: Any, tmp_path: Path) -> None:
+    batch, population = engine(tmp_path)
+    common: dict[str, Any] = {"quasi_identifiers": QI, "population": population}
+    for expectation, success, value in (
+        (ExpectTableDeltaPresenceToBeBetween(**common, between=[0, 0.5]), True, 0.5),
+        (ExpectTableDeltaPresenceToBeBetween(**common, between=[0.1, 0.5]), False, 0.5),
+        (ExpectTableKMapToBeAtLeast(**common, at_least=2), True, 2),
+        (ExpectTableJournalistRiskToBeAtMost(**common, below=0.5), False, 0.5),
+    ):
+        result = batch.validate(expectation)
+        assert (result.success, result.result["observed_value"]) == (success, value), expectation
+    known = {"marginals": MARGINALS, "population_size": 8, "delta": [0, 0.5]}
+    result = batch.validate(ExpectTablePresenceConfidenceToBeAtLeast(quasi_identifiers=QI, **known, at_least=0.5))
+    assert result.success is False
+    assert result.result["observed_value"] == pytest.approx(
+        float(pp.presence_confidence(VISITS, quasi_identifiers=QI, **known).value)
+    )
+
+
+def test_rows_that_the_population_lacks_are_not_evaluated(tmp_path: Path) -> None:
+    batch, population = on_pandas(tmp_path)
+    REGISTER.iloc[2:].assign(age=REGISTER["age"].astype(float)).to_parquet(tmp_path / "register.parquet")
+    ask = ExpectTableDeltaPresenceToBeBetween(quasi_identifiers=QI, population=population, between=[0, 1])
+    assert batch.validate(ask).success is True  # 30.0 is 30
+    REGISTER.assign(age=REGISTER["age"].astype(str)).to_parquet(tmp_path / "register.parquet")
+    result = batch.validate(ask)
+    assert (result.success, result.exception_info["raised_exception"]) == (False, True)
+    assert "holds numbers in the table and text in the population" in result.exception_info["exception_message"]
+    assert "zq" not in json.dumps(result.exception_info)
+
+
+def test_results_list_neither_hierarchies_nor_marginals(tmp_path: Path) -> None:
+    batch, population = on_pandas(tmp_path)
+    presence = ExpectTableDeltaPresenceToBeBetween(
+        quasi_identifiers=QI, population=population, hierarchies={"zip": ZIPS}, between=[0, 1]
+    )
+    confidence = ExpectTablePresenceConfidenceToBeAtLeast(
+        quasi_identifiers=QI, marginals=MARGINALS, population_size=8, delta=[0, 1], at_least=0.5
+    )
+    for expectation in (presence, confidence):
+        result = batch.validate(expectation)
+        assert result.success is True
+        told = json.dumps(result.to_json_dict())
+        assert "zq0" not in told
+        assert "withheld" in told
+        type(expectation)(**result.expectation_config.kwargs)  # a stored result is read back
+
+
+def test_fields_are_held_to_the_rules_of_requirements() -> None:
+    common: dict[str, Any] = {"quasi_identifiers": QI, "population": "register"}
+    for wrong in (
+        {"between": [0.5, 0.1]},
+        {"between": None},
+        {"between": [0, 1], "hierarchies": {"zip": {"tabel": []}}},
+        {"between": [0, 1], "population": None},
+    ):
+        with pytest.raises(ValidationError):
+            ExpectTableDeltaPresenceToBeBetween(**{**common, **wrong})
+    good: dict[str, Any] = {"marginals": MARGINALS, "population_size": 8, "delta": [0, 1], "at_least": 0.5}
+    for wrong in ({"marginals": {}}, {"population_size": "8"}, {"delta": [1, 0]}, {"at_least": 2}, {"marginals": None}):
+        with pytest.raises(ValidationError):
+            ExpectTablePresenceConfidenceToBeAtLeast(quasi_identifiers=QI, **{**good, **wrong})
+
+
+def test_a_policy_becomes_a_suite_that_knows_what_generalized_values_mean(tmp_path: Path) -> None:
+    policy = pp.Policy.from_dict(
+        {
+            "dataset": "visits",
+            "columns": {"age": "quasi_identifier", "zip": {"role": "quasi_identifier", "hierarchy": ZIPS}},
+            "population": str(tmp_path / "register.parquet"),
+            "requirements": [
+                {"delta_presence": {"between": [0, 0.5]}},
+                {"presence_confidence": {"marginals": MARGINALS, "population_size": 8, "delta": [0, 1], "at_least": 1}},
+            ],
+        }
+    )
+    REGISTER.to_parquet(tmp_path / "register.parquet")
+    general = VISITS.assign(zip="zq0*")
+    asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("frames").add_dataframe_asset("visits")
+    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": general})
+    result = batch.validate(suite_of(policy, name="visits"))
+    assert result.success, result
+    assert len(result.results) == 3
+    assert policy.judge(general, population=REGISTER).passed
