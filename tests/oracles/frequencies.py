@@ -13,7 +13,9 @@ Meaning = tuple[str, Any]
 
 def meaning(value: Any) -> Meaning:
     """What a value means: its kind, and a form in which equal means equal."""
-    if value is None or (isinstance(value, float | Decimal) and math.isnan(value)):
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ("missing", None)
+    if isinstance(value, Decimal) and value.is_nan():
         return ("missing", None)
     if isinstance(value, bool):
         return ("boolean", value)
