@@ -1,0 +1,64 @@
+"""A population beside the table: named on the command line or in the policy, a file or a table of the database."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from tests.cli.conftest import MARKERS, Run, people, write_policy
+
+PRESENCE: list[Any] = [{"delta_presence": {"between": [0, 0.5]}}, {"k_map": {"at_least": 2}}]
+
+
+@pytest.fixture
+def both(folder: Path) -> Path:
+    """A folder with visits.csv and with register.csv, in which everybody of the visits occurs three times."""
+    pd.concat([people()] * 3).to_csv(folder / "register.csv", index=False)
+    write_policy(folder, requirements=PRESENCE)
+    return folder
+
+
+def test_a_file_beside_a_file(both: Path, run: Run) -> None:
+    arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers", "--json"]
+    result = run(*arguments, "--population", both / "register.csv", "--certificate-folder", both / "certificates")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert told["population_fingerprint"]["rows"] == 3 * len(people())
+    presence, k_map = told["findings"]
+    assert (presence["measurement"]["exact_value"], k_map["value"]) == ("1/3", 3)
+    (certificate,) = (both / "certificates").glob("*.json")
+    text = certificate.read_text()
+    assert json.loads(text)["content"]["population_fingerprint"] == told["population_fingerprint"]
+    assert not any(marker in text for marker in MARKERS)
+    assert run(*arguments).exit_code == 2  # no population: nothing could be compared
+
+
+def test_the_policy_names_the_population(both: Path, run: Run) -> None:
+    write_policy(both, requirements=PRESENCE, population="register.csv")
+    arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers"]
+    assert run(*arguments).exit_code == 0
+    people().to_csv(both / "register.csv", index=False)
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "delta-presence is 1" in " ".join(result.output.split())
+
+
+def test_tables_of_one_database(both: Path, run: Run) -> None:
+    engine = sa.create_engine(f"sqlite:///{both / 'house.db'}")
+    people().drop(columns="person").to_sql("visits", engine, index=False)
+    pd.concat([people()] * 3).to_sql("register", engine, index=False)
+    place = ["--url", f"sqlite:///{both / 'house.db'}", "--table", "visits"]
+    assert run("check", "-p", both / "policy.yaml", *place, "--population", "register").exit_code == 0
+    assert run("check", "-p", both / "policy.yaml", *place, "--population", "nowhere").exit_code == 2
+
+
+def test_people_that_the_population_lacks_are_told_by_number(both: Path, run: Run) -> None:
+    people().iloc[:80].to_csv(both / "register.csv", index=False)
+    arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers"]
+    result = run(*arguments, "--population", both / "register.csv", "--json")
+    assert result.exit_code == 2
+    reasons = [finding["reason"] for finding in json.loads(result.stdout)["findings"]]
+    assert all("1 of the table's 13 classes have more rows" in reason for reason in reasons)

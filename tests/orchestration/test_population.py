@@ -1,0 +1,58 @@
+"""A requirement that compares with a population: an upstream asset of the gate, bound by the certificate."""
+
+import json
+from typing import Any
+
+import dagster as dg
+import pandas as pd
+
+from privacy_plugin.orchestration import build_privacy_checks
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import Pipeline, judging, outcome, policy_dict, released
+
+REGISTER = pd.DataFrame({"age": [30, 40] * 60, "zip": ["100", "100", "101", "101"] * 30})
+PRESENCE = {"delta_presence": {"between": [0.1, 0.5]}}
+
+
+def comparing(pipeline: Pipeline, register: pd.DataFrame, **arguments: Any) -> Pipeline:
+    pipeline.policy = Policy.from_dict(policy_dict(requirements=[PRESENCE, {"k_map": {"at_least": 11}}]))
+    pipeline.write("register", register)
+    return judging(pipeline, population="register", **arguments)
+
+
+def test_a_population_table_of_the_warehouse(any_pipeline: Pipeline) -> None:
+    pipeline = comparing(any_pipeline, REGISTER, population_table="register")
+    result = pipeline.run()
+    assert outcome(result) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
+    assert released(result)
+    (certificate,) = [json.loads(path.read_text()) for path in pipeline.certificate_files()]
+    assert certificate["content"]["population_fingerprint"]["rows"] == 120
+    pipeline.write("register", pd.concat([REGISTER] * 4))
+    result = pipeline.run()
+    assert outcome(result)["delta_presence"] is False  # one in twelve is below one in ten
+    assert not released(result)
+
+
+def test_people_that_the_register_lacks_close_the_gate(pipeline: Pipeline) -> None:
+    result = comparing(pipeline, REGISTER.iloc[:20], population_table="register").run()
+    assert outcome(result) == {"privacy_structure": True, "delta_presence": False, "k_map": False}
+    assert not released(result)
+
+
+def test_the_population_is_an_upstream_asset(pipeline: Pipeline) -> None:
+    pipeline = comparing(pipeline, REGISTER, population_table="register")
+    gate = next(item for item in pipeline.definitions if isinstance(item, dg.AssetChecksDefinition))
+    for spec in gate.check_specs:
+        assert dg.AssetKey("register") in {dependency.asset_key for dependency in spec.additional_deps}
+
+
+def test_a_frame_of_an_asset_is_a_population_too(pipeline: Pipeline) -> None:
+    pipeline = comparing(pipeline, REGISTER, population_table="register")
+
+    @dg.asset
+    def everybody() -> pd.DataFrame:
+        return REGISTER
+
+    checks = build_privacy_checks(asset="judged", table="judged", policy=pipeline.policy, population="everybody")
+    pipeline.definitions = [everybody, pipeline.definitions[0], checks]
+    assert outcome(pipeline.run()) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
