@@ -9,8 +9,9 @@ order of the hierarchies.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,32 +68,42 @@ class CellLoss:
     cells: tuple[Floats, ...]
     full: tuple[Floats, ...]
 
+    @cached_property
+    def _people(self) -> tuple[Floats, ...]:
+        """How many rows have each leaf, a column at a time."""
+        return tuple(self._leaves(self.counts))
+
+    @cached_property
+    def _total(self) -> float:
+        """All there was; where there was nothing to lose, one, so that nothing of it is lost."""
+        return sum(float((n * full).sum()) for n, full in zip(self._people, self.full, strict=True)) or 1.0
+
+    def _leaves(self, counts: Integers) -> Iterator[Floats]:
+        for attribute, full in enumerate(self.full):
+            people = np.bincount(self.codes[:, attribute], weights=counts, minlength=len(full))
+            yield people.astype(np.float64)
+
     def bounds(self, counted: Counted) -> Floats:
         """Exact for precision; otherwise as if the suppressed rows were those that lose the least by it."""
         failing = counted.failing
         some = bool(failing.any())
         result = np.zeros(failing.shape)
-        for attribute, (cells, full) in enumerate(zip(self.cells, self.full, strict=True)):
-            people = sum_by(self.codes[:, attribute].astype(np.int64), self.counts, len(full)).astype(np.float64)
+        for attribute, (cells, full, people) in enumerate(zip(self.cells, self.full, self._people, strict=True)):
             target, rows = np.moveaxis(result, attribute, 0), np.moveaxis(failing, attribute, 0)
             for level, lost in enumerate(cells):
-                target[level] += people @ lost
+                target[level] += float((people * lost).sum())
                 if some:
                     target[level] += _least_extra(rows[level], people, np.maximum(full - lost, 0.0))
-        return result / self._total()
+        return result / self._total
 
     def of(self, node: Node, suppressed: Mask) -> float:
         """Sum over the cells."""
-        kept, gone = self.counts * ~suppressed, self.counts * suppressed
+        gone = list(self._leaves(self.counts * suppressed)) if suppressed.any() else [0.0] * len(node)
         lost = 0.0
         for attribute, level in enumerate(node):
-            codes = self.codes[:, attribute]
-            lost += float(kept @ self.cells[attribute][level][codes] + gone @ self.full[attribute][codes])
-        return lost / self._total()
-
-    def _total(self) -> float:
-        """All there was; where there was nothing to lose, one, so that nothing of it is lost."""
-        return sum(float(self.counts @ full[self.codes[:, a]]) for a, full in enumerate(self.full)) or 1.0
+            cells, full = self.cells[attribute][level], self.full[attribute]
+            lost += float(((self._people[attribute] - gone[attribute]) * cells + gone[attribute] * full).sum())
+        return lost / self._total
 
 
 def _least_extra(failing: Integers, people: Floats, extra: Floats) -> Floats:
