@@ -12,7 +12,10 @@ from typing import Any
 
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # older versions of GX read it when they are imported
 
-from great_expectations.expectations.expectation import Expectation
+try:
+    from great_expectations.expectations.expectation import Expectation
+except SystemExit:  # pyspark without its connect parts ends a process that has no main file, with exit code 0
+    raise ImportError("importing great_expectations would end this process; install privacy-plugin[spark]") from None
 
 
 def _expectations() -> dict[str, type[Expectation]]:
