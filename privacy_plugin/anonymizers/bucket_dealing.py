@@ -1,8 +1,6 @@
 """Hand people out to buckets, neighbours together as far as their values allow."""
 
-import heapq
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +8,7 @@ import numpy.typing as npt
 
 from privacy_plugin.anonymizers.bucket_division import Part
 from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.kernels.dealing import deal_singles
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -31,7 +30,9 @@ def deal(held: Integers, parts: Sequence[Part]) -> Integers:
         for value, counts in zip(part.repeated.tolist(), repeated, strict=True):
             buckets[taken[value]] = first + np.repeat(np.arange(part.buckets), counts)
             taken[value] = taken[value][:0]
-        _deal_singles([queue.tolist() for queue in taken], singles.tolist(), first, buckets)
+        places = np.concatenate(taken)
+        offsets = np.cumsum([0, *map(len, taken)])
+        buckets[places] = first + deal_singles(places, offsets, np.ascontiguousarray(singles))
         first += part.buckets
     return buckets
 
@@ -53,37 +54,3 @@ def _stride(buckets: int) -> int:
     while math.gcd(step, buckets) > 1:
         step += 1
     return step
-
-
-def _deal_singles(queues: list[list[int]], sizes: list[int], first: int, assigned: Integers) -> None:
-    """Deal queues of people, one a value and none longer than there are buckets, at most one a value and bucket.
-
-    With r buckets to go, a bucket takes people of those values of which r are left, who would not fit into fewer, and
-    then of those whose next person comes first. As sizes differ by one at most, there are always enough values, and
-    never too many of which r are left.
-    """
-    left = [len(queue) for queue in queues]
-    due = defaultdict(list)  # values by how many of their people are left
-    for value, count in enumerate(left):
-        due[count].append(value)
-    waiting = [(queue[0], value) for value, queue in enumerate(queues) if queue]
-    heapq.heapify(waiting)
-    for number, size in enumerate(sizes):
-        to_go = len(sizes) - number
-        chosen = {value for value in due.pop(to_go, ()) if left[value] == to_go}
-        popped = []
-        while len(chosen) < size:
-            place, value = heapq.heappop(waiting)
-            if left[value]:
-                if place == queues[value][-left[value]]:
-                    chosen.add(value)
-                    popped.append(value)
-                else:  # this one has been taken, as one of those who would not fit later
-                    heapq.heappush(waiting, (queues[value][-left[value]], value))
-        for value in chosen:
-            assigned[queues[value][-left[value]]] = first + number
-            left[value] -= 1
-            due[left[value]].append(value)
-        for value in popped:
-            if left[value]:
-                heapq.heappush(waiting, (queues[value][-left[value]], value))

@@ -19,7 +19,7 @@ from privacy_plugin.anonymizers.bucket_dealing import deal
 from privacy_plugin.anonymizers.bucket_division import divide
 from privacy_plugin.errors import InfeasibleError, ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.maximum_disclosure import maximum_disclosure, require_attacker
 from privacy_plugin.metrics.measurement import Measurement
@@ -124,11 +124,13 @@ def _measured(
 ) -> Measurement:
     """Measure the published pair: who is in which bucket is all that the quasi-identifiers tell."""
     bucket = "bucket" if sensitive != "bucket" else "number of the bucket"
-    published = FrequencyTable.from_columns(
-        [bucket, sensitive],
-        [buckets - 1, table.codes[rows, -1]],
-        [range(1, int(buckets.max()) + 1), table.dictionaries[-1]],
-        np.ones(len(rows), dtype=np.int64) if weights is None else weights,
+    packed, size = pack([buckets - 1, table.codes[rows, -1]], [int(buckets.max()), table.cardinalities[-1]])
+    groups, first = group(packed, size)
+    published = FrequencyTable(
+        columns=(bucket, sensitive),
+        codes=np.column_stack([buckets[first] - 1, table.codes[rows[first], -1]]).astype(np.int32, order="F"),
+        counts=sum_by(groups, np.ones(len(rows), dtype=np.int64) if weights is None else weights, len(first)),
+        dictionaries=(tuple(range(1, int(buckets.max()) + 1)), table.dictionaries[-1]),
     )
     return maximum_disclosure(published, quasi_identifiers=[bucket], sensitive=sensitive, knowledge=knowledge)
 
