@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from privacy_plugin.requirement import Finding, Requirement, require
     from privacy_plugin.score_repair import fill_holes, greedy_repair
     from privacy_plugin.sources import frequency_table, sql_table
+    from privacy_plugin.synthesizing import synthesize
 
 __version__ = "0.1.0"
 
@@ -73,6 +74,7 @@ _HOMES = {
     "sampling_delta": "anonymizers.sampling",
     "smallest_k": "anonymizers.sampling",
     "sql_table": "sources",
+    "synthesize": "synthesizing",
     "tree_hierarchy": "frequency.hierarchy_builders",
     "write_hierarchy": "frequency.hierarchy_files",
 }
@@ -134,6 +136,7 @@ __all__ = [
     "sampling_delta",
     "smallest_k",
     "sql_table",
+    "synthesize",
     "t_closeness",
     "tree_hierarchy",
     "write_hierarchy",

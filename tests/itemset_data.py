@@ -1,6 +1,7 @@
 """The itemset databases of the literature: looked for outside the repository, skipped where they are not."""
 
 import os
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -39,3 +40,15 @@ def grouped(rows: list[tuple[int, ...]]) -> dict[str, np.ndarray]:
         "offsets": np.concatenate([[0], np.cumsum([len(row) for row in distinct])]).astype(np.int64),
         "counts": np.array([counts[row] for row in distinct], dtype=np.int64),
     }
+
+
+def exclusive_groups(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Group items numbered column by column: the next item joins the group unless some row has both."""
+    together = {pair for row in set(rows) for pair in combinations(row, 2)}
+    groups: list[list[int]] = []
+    for item in sorted({item for row in rows for item in row}):
+        if groups and all((other, item) not in together for other in groups[-1]):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return [tuple(group) for group in groups]

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
-from privacy_plugin.errors import ColumnError, ParameterError, require_columns
+from privacy_plugin.anonymizers.coded_rows import declared_domain
+from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -106,7 +107,7 @@ def randomize_cells(
         raise ParameterError("epsilon of a cell must be above 0 and at most 40")
     table.require_rows()
     table.require_one_row_a_person("randomized response")
-    known = {name: _domain(table, name, domains) for name in table.columns}
+    known = {name: declared_domain(table, name, domains) for name in table.columns}
     rows = np.repeat(np.arange(table.distinct), table.counts)
     keep, codes = {}, []
     for name in table.columns:
@@ -175,19 +176,6 @@ def _numbers(length: int, generator: np.random.Generator | None) -> npt.NDArray[
     if generator is not None:
         return generator.integers(0, 2**64, length, dtype=np.uint64)
     return np.frombuffer(secrets.token_bytes(8 * length), dtype=np.uint64).copy()
-
-
-def _domain(table: FrequencyTable, name: str, domains: Mapping[str, Sequence[Any]] | None) -> tuple[Value, ...]:
-    if domains is None or name not in domains:
-        return table.dictionary(name)
-    declared = [canonical(value) for value in domains[name]]
-    keys = {key(value) for value in declared}
-    if len(keys) != len(declared) or not declared:
-        raise ColumnError(f"the domain of column {name!r} must list each of its values once")
-    outside = sum(key(value) not in keys for value in table.dictionary(name))
-    if outside:
-        raise ColumnError(f"column {name!r} has {outside} values that its declared domain does not list")
-    return tuple(declared)
 
 
 def _ledger(

@@ -1,0 +1,125 @@
+"""Rows as codes of declared domains, and the tables of one and two columns that are counted from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ColumnError, TooLargeError, require_columns
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.values import Value, canonical, key
+
+Integers = npt.NDArray[np.int64]
+
+_MOST_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CodedRows:
+    """Distinct rows in codes of known domains; `given` is the column that every table is crossed with."""
+
+    names: tuple[str, ...]
+    domains: tuple[tuple[Value, ...], ...] = field(repr=False)
+    codes: Integers = field(repr=False)
+    counts: Integers = field(repr=False)
+    given: str | None
+    given_domain: tuple[Value, ...] = field(repr=False)
+    given_codes: Integers = field(repr=False)
+    order: tuple[str, ...]
+    undeclared: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, table: FrequencyTable, *, given: str | None, domains: Mapping[str, Sequence[Any]] | None
+    ) -> "CodedRows":
+        """Code a table by the declared domains, or by the values that occur where none is declared."""
+        table.require_rows()
+        table.require_one_row_a_person("synthesis")
+        known = {name: declared_domain(table, name, domains) for name in table.columns}
+        if given is not None:
+            require_columns([given], table.columns, role="given")
+        names = tuple(name for name in table.columns if name != given)
+        if not names:
+            raise ColumnError("there must be a column beside the given one")
+        found = cls(
+            names=names,
+            domains=tuple(known[name] for name in names),
+            codes=np.stack([_coded(table, name, known[name]) for name in names], axis=1),
+            counts=table.counts,
+            given=given,
+            given_domain=known[given] if given is not None else (None,),
+            given_codes=(
+                _coded(table, given, known[given]) if given is not None else np.zeros(table.distinct, dtype=np.int64)
+            ),
+            order=table.columns,
+            undeclared=tuple(name for name in table.columns if name not in (domains or {})),
+        )
+        sizes = sorted((len(domain) for domain in found.domains), reverse=True)
+        cells = len(found.given_domain) * sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
+        if cells > _MOST_CELLS:
+            raise TooLargeError(f"a table of two columns has {cells:,} cells, more than {_MOST_CELLS:,}; group values")
+        return found
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.counts.sum())
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are beside the given one."""
+        return len(self.names)
+
+    def planes(self) -> Integers:
+        """Count the values of the given column."""
+        return self._counted(self.given_codes, len(self.given_domain))
+
+    def ones(self, column: int) -> Integers:
+        """Count the values of a column, crossed with the given one."""
+        shape = len(self.given_domain), len(self.domains[column])
+        return self._counted(self.given_codes * shape[1] + self.codes[:, column], shape[0] * shape[1]).reshape(shape)
+
+    def pairs(self, first: int, second: int) -> Integers:
+        """Count the pairs of values of two columns, crossed with the given one."""
+        shape = len(self.given_domain), len(self.domains[first]), len(self.domains[second])
+        cells = (self.given_codes * shape[1] + self.codes[:, first]) * shape[2] + self.codes[:, second]
+        return self._counted(cells, shape[0] * shape[1] * shape[2]).reshape(shape)
+
+    def decoded(self, planes: Integers, codes: Integers) -> FrequencyTable:
+        """Turn codes of generated rows into a frequency table with the columns of the original, in its order."""
+        columns = {name: (codes[:, at], self.domains[at]) for at, name in enumerate(self.names)}
+        if self.given is not None:
+            columns[self.given] = planes, self.given_domain
+        return FrequencyTable.from_columns(
+            self.order,
+            [columns[name][0] for name in self.order],
+            [columns[name][1] for name in self.order],
+            np.ones(len(codes), dtype=np.int64),
+        )
+
+    def _counted(self, cells: Integers, length: int) -> Integers:
+        # Floating point counts exactly up to 2^53 rows.
+        return np.bincount(cells, weights=self.counts, minlength=length).astype(np.int64)
+
+
+def declared_domain(table: FrequencyTable, name: str, domains: Mapping[str, Sequence[Any]] | None) -> tuple[Value, ...]:
+    """Return the values a column may have: those declared, which must cover the data, or those that occur."""
+    if domains is None or name not in domains:
+        return table.dictionary(name)
+    declared = [canonical(value) for value in domains[name]]
+    keys = {key(value) for value in declared}
+    if len(keys) != len(declared) or not declared:
+        raise ColumnError(f"the domain of column {name!r} must list each of its values once")
+    outside = sum(key(value) not in keys for value in table.dictionary(name))
+    if outside:
+        raise ColumnError(f"column {name!r} has {outside} values that its declared domain does not list")
+    return tuple(declared)
+
+
+def _coded(table: FrequencyTable, name: str, domain: tuple[Value, ...]) -> Integers:
+    positions = {key(value): code for code, value in enumerate(domain)}
+    to_domain = np.array([positions[key(value)] for value in table.dictionary(name)], dtype=np.int64)
+    found: Integers = to_domain[table.column_codes(name)]
+    return found

@@ -1,0 +1,68 @@
+"""Synthetic tables from any data: reserve the budget, draw, commit."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+
+from privacy_plugin.anonymizers.synthesis import Synthesis, require_mode, synthesize_cells, synthesize_rows
+from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.sources import open_source
+
+
+def synthesize(
+    data: Any,
+    *,
+    columns: Sequence[str],
+    epsilon: Any,
+    delta: Any = 1e-6,
+    unit: Literal["row", "cell"] = "row",
+    given: str | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    generator: np.random.Generator | None = None,
+    ledger: BudgetLedger | None = None,
+    dataset: str | None = None,
+) -> Synthesis:
+    """Draw a synthetic table that keeps how columns depend on each other in pairs, with a stated privacy budget.
+
+    `unit="row"`: epsilon and delta protect a whole row (one row a person). `unit="cell"`: epsilon protects one cell,
+    there is no delta, and a row has the sum over its columns; the result's `ledger` states both. The mechanisms are in
+    `privacy_plugin.anonymizers.synthesis`. `given`: a column to cross every table with, usually the one to predict;
+    choose it without looking at the data. `domains` declares values; where it does not, those that occur are assumed
+    public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and delta are reserved
+    before anything is drawn, in the unit "row". Numbers with many values should be grouped into intervals first.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
+    >>> made = synthesize(people, columns=["sex", "smokes"], epsilon=1, delta=1e-6)
+    >>> len(made.table), str(made.ledger)
+    (1000, 'epsilon 1, delta 1e-06 a row')
+    """
+    require_mode(unit)
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+    amount = exact(epsilon, what="epsilon")
+    if amount <= 0:
+        raise ParameterError("epsilon must be positive")
+    source = open_source(data)
+    require_columns(columns, source.columns, role="columns")
+    for name in domains or {}:
+        require_columns([name], list(columns), role="domains")
+    if given is not None:
+        require_columns([given], list(columns), role="given")
+    table = source.frequencies(list(columns))
+    total: dict[str, Any] = {"epsilon": amount, "delta": delta}
+    if unit == "cell":
+        total = {"epsilon": amount * len(columns)}
+    spending = (
+        ledger.spend(dataset=dataset, unit="row", mechanism=f"synthesis by {unit}", **total)
+        if ledger is not None and dataset is not None
+        else nullcontext()
+    )
+    with spending:
+        if unit == "cell":
+            return synthesize_cells(table, epsilon=epsilon, given=given, domains=domains, generator=generator)
+        return synthesize_rows(table, epsilon=epsilon, delta=delta, given=given, domains=domains, generator=generator)
