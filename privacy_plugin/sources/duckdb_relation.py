@@ -68,8 +68,8 @@ class DuckDBRelation:
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Identify the content; hashes are computed in DuckDB."""
+        require_columns(self.columns if columns is None else columns, self.columns)
         chosen = sorted(self.columns if columns is None else columns)
-        require_columns(chosen, self.columns)
         hashes = row_hash([self._cell(name) for name in chosen])
         query = (
             f"SELECT {BUCKET}, {', '.join(BUCKET_MEASURES)} "

@@ -133,8 +133,9 @@ def lazy_groups(
 def _grouped(
     frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
 ) -> FrequencyTable:
+    plan = lazy_groups(frame, schema, columns, unit)
     with _told_as_source_error("grouping"):
-        groups = lazy_groups(frame, schema, columns, unit).collect(engine="streaming")
+        groups = plan.collect(engine="streaming")
     coded = [_coded(groups.to_series(position), name) for position, name in enumerate(columns)]
     absent = 0 if unit is None else int(groups.get_column("absent").sum())
     return grouped_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)

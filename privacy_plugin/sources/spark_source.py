@@ -83,8 +83,8 @@ class SparkSource:
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Identify the content; hashes are computed in Spark."""
+        require_columns(self.columns if columns is None else columns, self.columns)
         chosen = sorted(self.columns if columns is None else columns)
-        require_columns(chosen, self.columns)
         cells = [self._cell(name) for name in chosen]
         parts = [
             functions.when(cell.isNull(), functions.lit("N")).otherwise(

@@ -37,8 +37,7 @@ class Origin:
 def origin(what: Any, dialect: Dialect) -> Origin:
     """Recognize a table name, a SQLAlchemy table, a select or a textual query."""
     if isinstance(what, str) and not isinstance(what, sa.TextClause):
-        parts = split_name(what)
-        return Origin(label=f"table {what!r}", clause=_named(parts, dialect).alias(ALIAS), parts=parts)
+        return named_origin(split_name(what), dialect)
     if isinstance(what, sa.TextClause):
         return Origin(label="the textual query", clause=_without_semicolon(what).columns().subquery(ALIAS))
     if isinstance(what, SelectBase):
@@ -52,6 +51,12 @@ def origin(what: Any, dialect: Dialect) -> Origin:
         f"cannot read {type(what).__name__} as a table; give 'table', 'schema.table', a SQLAlchemy table, "
         "select(...) or text('SELECT ...')"
     )
+
+
+def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
+    """Return the table with a name given in parts."""
+    clause = sa.table(quoted_name(quote_name(parts, dialect), False)).alias(ALIAS)
+    return Origin(label=f"table {'.'.join(parts)!r}", clause=clause, parts=parts)
 
 
 def split_name(name: str) -> tuple[str, ...]:
@@ -79,10 +84,6 @@ def split_name(name: str) -> tuple[str, ...]:
 def quote_name(parts: Sequence[str], dialect: Dialect) -> str:
     """Write a dotted name with every part quoted."""
     return ".".join(dialect.identifier_preparer.quote_identifier(part) for part in parts)
-
-
-def _named(parts: Sequence[str], dialect: Dialect) -> FromClause:
-    return sa.table(quoted_name(quote_name(parts, dialect), False))
 
 
 def _quoted_part(rest: str, name: str) -> tuple[str, str]:

@@ -62,7 +62,7 @@ class PostgresqlRules:
         """Read the rows of a query."""
         return fetch_rows(connection, query, measures)
 
-    def hold(self, connection: Connection) -> None:
+    def hold(self, connection: Connection, *, write: bool) -> None:
         """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
         if not connection.in_transaction():
             run(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

@@ -2,11 +2,13 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.frequency.recoding import Recoding
@@ -63,9 +65,10 @@ class SqlRecoder:
         return self._columns(translator), self._query(translator, joined, texts, hidden)
 
     def clean(self) -> None:
-        """Drop the temporary tables."""
-        for name in self._temporary:
-            run(self._connection, f"DROP TABLE IF EXISTS {name}")
+        """Drop the temporary tables; in a transaction that has failed they are gone already."""
+        with suppress(SQLAlchemyError):
+            for name in self._temporary:
+                run(self._connection, f"DROP TABLE IF EXISTS {name}")
 
     def _values(self, name: str, position: int) -> _Values:
         column = self._described[name]

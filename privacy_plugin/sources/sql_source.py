@@ -1,7 +1,7 @@
 """Tables and queries of a database, through SQLAlchemy: everything is computed there."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
-from privacy_plugin.sources.sql_writing import require_another, staged, target_parts, writing
+from privacy_plugin.sources.sql_writing import require_another, staged, target_parts, transaction, writing
 
 
 def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
@@ -80,8 +80,8 @@ class SqlTable:
         """Identify the content; hashes are computed in the database."""
         with self._connected("fingerprinting") as connection:
             described = {column.name: column for column in self._describe(connection)}
+            require_columns(tuple(described) if columns is None else columns, tuple(described))
             chosen = sorted(described if columns is None else columns)
-            require_columns(chosen, tuple(described))
             ordered = [described[name] for name in chosen]
             rows, buckets = self._rules.buckets(connection, self._origin, ordered)
             types = [self._rules.fingerprint_type(column) for column in ordered]
@@ -90,8 +90,10 @@ class SqlTable:
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
         """Hold one transaction of one connection: what others commit meanwhile is not seen."""
-        with writing(self._bind, self._rules, "reading a snapshot") as connection:
-            self._describe(connection)  # databases settle on a state when they first look at the table
+        with ExitStack() as stack:
+            with told_as_source_error(self._bind, "opening a snapshot"):
+                connection = stack.enter_context(transaction(self._bind, self._rules, write=False))
+                self._describe(connection)  # databases settle on a state when they first look at the table
             yield SqlTable(connection, self._origin)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
@@ -100,9 +102,11 @@ class SqlTable:
         with writing(self._bind, self._rules, "recoding") as connection:
             require_another(connection, self._rules, self._origin, parts)
             recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection))
-            columns, query = recoder.prepare(recoding)
-            staged(connection, self._rules, parts, columns, query, self._same_rows(connection, recoding))
-            recoder.clean()
+            try:
+                columns, query = recoder.prepare(recoding)
+                staged(connection, self._rules, parts, columns, query, self._same_rows(connection, recoding))
+            finally:
+                recoder.clean()
         return sql_table(self._bind, target)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":

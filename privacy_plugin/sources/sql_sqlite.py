@@ -46,16 +46,16 @@ class SqliteRules:
             "DATE": _date,
             "DATETIME": _moment,
             "TIMESTAMP": _moment,
-        }.get(column.type.upper())
+        }.get(column.type.upper().partition("(")[0].strip())
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
         return fetch_rows(connection, query, measures)
 
-    def hold(self, connection: Connection) -> None:
+    def hold(self, connection: Connection, *, write: bool) -> None:
         """Begin by hand: Python's driver begins a transaction only before it writes."""
         if not _driver(connection).in_transaction:
-            connection.exec_driver_sql("BEGIN")
+            run(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
         run(connection, "SELECT count(*) FROM sqlite_master")
 
     def buckets(
@@ -115,14 +115,17 @@ def _driver(connection: Connection) -> Any:
 
 def _declared_types(connection: Connection, origin: Origin) -> dict[str, str]:
     if not origin.parts:
-        return {
-            str(column.name): type(column.type).__name__.upper().replace("NULLTYPE", "")
-            for column in origin.clause.columns
-        }
+        return {str(column.name): _declared(column.type) for column in origin.clause.columns}
     preparer = connection.dialect.identifier_preparer
     schema = f"{preparer.quote_identifier(origin.parts[-2])}." if len(origin.parts) > 1 else ""
     name = preparer.quote_identifier(origin.parts[-1])
     return {row[1]: row[2] for row in connection.exec_driver_sql(f"PRAGMA {schema}table_info({name})")}
+
+
+def _declared(kind: Any) -> str:
+    """Name the types whose values SQLite cannot tell from others; anything more could change them when stored."""
+    known = {sa.Boolean: "BOOLEAN", sa.DateTime: "DATETIME", sa.Date: "DATE"}
+    return next((name for base, name in known.items() if isinstance(kind, base)), "")
 
 
 def _without_collations(connection: Connection, origin: Origin) -> bool:

@@ -11,9 +11,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources.sql_errors import told_as_source_error
-from privacy_plugin.sources.sql_origin import Origin, origin, quote_name, split_name
+from privacy_plugin.sources.sql_origin import Origin, named_origin, quote_name, split_name
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
 
 
@@ -36,41 +36,38 @@ def create_as(connection: Connection, name: str, query: sa.Select[Any], *, tempo
 
 
 @contextmanager
-def writing(bind: Engine | Connection, rules: Rules, doing: str) -> Iterator[Connection]:
-    """Open the transaction in which all is written or nothing; a caller's own transaction is joined, not ended."""
-    with told_as_source_error(bind, doing):
-        if isinstance(bind, Engine):
-            with open_held(bind, rules) as connection:
-                yield connection
+def transaction(bind: Engine | Connection, rules: Rules, *, write: bool) -> Iterator[Connection]:
+    """Open a transaction whose queries all see one state; a caller's own transaction is joined, not ended."""
+    if isinstance(bind, Engine):
+        engine = bind.execution_options(isolation_level=rules.isolation) if rules.isolation else bind
+        with engine.connect() as connection:
+            rules.hold(connection, write=write)
+            yield connection
+            with told_as_source_error(bind, "committing"):
                 connection.commit()
-            return
-        began = not bind.in_transaction()
-        rules.hold(bind)
-        if began:
-            yield from _ended(bind)
-        elif rules.savepoints:
-            with bind.begin_nested():
-                yield bind
-        else:
+        return
+    joined = bind.in_transaction()
+    rules.hold(bind, write=write)
+    if joined and rules.savepoints:
+        with bind.begin_nested():
             yield bind
+        return
+    try:
+        yield bind
+    except BaseException:
+        if not joined:
+            bind.rollback()
+        raise
+    if not joined:
+        with told_as_source_error(bind, "committing"):
+            bind.commit()
 
 
 @contextmanager
-def open_held(engine: Engine, rules: Rules) -> Iterator[Connection]:
-    """Connect with one transaction whose queries all see one state."""
-    chosen = engine.execution_options(isolation_level=rules.isolation) if rules.isolation else engine
-    with chosen.connect() as connection:
-        rules.hold(connection)
+def writing(bind: Engine | Connection, rules: Rules, doing: str) -> Iterator[Connection]:
+    """Open the transaction in which all is written or nothing."""
+    with told_as_source_error(bind, doing), transaction(bind, rules, write=True) as connection:
         yield connection
-
-
-def _ended(connection: Connection) -> Iterator[Connection]:
-    try:
-        yield connection
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.commit()
 
 
 def target_parts(target: str | None) -> tuple[str, ...]:
@@ -89,7 +86,7 @@ def require_another(connection: Connection, rules: Rules, source: Origin, parts:
 def staged(
     connection: Connection,
     rules: Rules,
-    parts: Sequence[str],
+    parts: tuple[str, ...],
     columns: Sequence[SqlColumn],
     query: sa.Select[Any],
     check: Callable[[Origin], None],
@@ -99,7 +96,7 @@ def staged(
     name = quote_name(staging, connection.dialect)
     try:
         _fill(connection, rules, name, columns, query)
-        check(origin(".".join(quote_name([part], connection.dialect) for part in staging), connection.dialect))
+        check(named_origin(staging, connection.dialect))
         final = quote_name(parts, connection.dialect)
         for statement in rules.rename(name, final, quote_name(parts[-1:], connection.dialect)):
             run(connection, statement)
@@ -119,6 +116,15 @@ def _fill(connection: Connection, rules: Rules, name: str, columns: Sequence[Sql
     run(connection, f"CREATE TABLE {name} ({definitions})")
     table = sa.table(quoted_name(name, False), *[sa.column(quoted_name(n, True)) for n in names])
     run(connection, sa.insert(table).from_select(names, query))
+    if _storage(connection, table) != _storage(connection, query.subquery("source")):
+        raise SourceError("a declared column type would change stored values; cast the columns in the query")
+
+
+def _storage(connection: Connection, table: sa.FromClause) -> list[Any]:
+    """Count text and numbers column by column: a declared type turns the text '02138' into the number 2138."""
+    kinds = [sa.func.typeof(column) == kind for column in table.columns for kind in ("text", "integer", "real")]
+    counts = [sa.func.count(sa.case((kind, 1))).label(f"n{number}") for number, kind in enumerate(kinds)]
+    return list(connection.execute(sa.select(*counts).select_from(table)).all()[0])
 
 
 def _drop(connection: Connection, name: str) -> None:

@@ -130,7 +130,7 @@ def test_written_files_read_the_same(suffix: str, tmp_path: Path) -> None:
     published = source.publish(str(target), columns=["b", "a"], verify=lambda copy: None)
     assert published.columns == ("b", "a")
     assert published.fingerprint() == source.fingerprint()
-    same = {text: text for text in [*awkward, None]}
+    same: Any = {text: text for text in [*awkward, None]}
     recoded = source.recode(Recoding(keep=("b", "a"), mappings={"a": same, "b": same}), target=str(target))
     assert recoded.fingerprint() == source.fingerprint()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["source.parquet", f"target.{suffix}"]

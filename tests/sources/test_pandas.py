@@ -55,8 +55,17 @@ def test_mixed_objects_stay_apart() -> None:
         (str, "red"): 1,
         (bytes, b"1"): 1,
     }
-    new = {True: "yes", False: "no", "1": "text", "0": "text", "": "text", "True": "text", "red": "text", b"1": "bytes"}
-    numbers = {None: "?", date(2024, 1, 1): "day"}
+    new: Any = {
+        True: "yes",
+        False: "no",
+        "1": "text",
+        "0": "text",
+        "": "text",
+        "True": "text",
+        "red": "text",
+        b"1": "bytes",
+    }
+    numbers: Any = {None: "?", date(2024, 1, 1): "day"}
     recoding = Recoding(keep=("a",), mappings={"a": {**new, **numbers}})
     with pytest.raises(Exception, match="does not know 2 of its 12 values"):  # 1 and 0 are not True and False
         open_source(frame).recode(recoding)
@@ -107,7 +116,7 @@ def test_types(series: Any, expected: list[Any] | None) -> None:
 
 
 def test_moments() -> None:
-    fine = pd.Series(pd.to_datetime(["2024-01-01", "2024-01-01 00:00:00.000000001", None], format="ISO8601"))
+    fine = pd.Series(pd.to_datetime(pd.Series(["2024-01-01", "2024-01-01 00:00:00.000000001", None]), format="ISO8601"))
     assert values(fine) == [None, date(2024, 1, 1), "2024-01-01T00:00:00.000000001"]
     zoned = pd.Series(pd.to_datetime(["2024-01-01 01:00", "2024-01-01 02:00"])).dt.tz_localize("Europe/Zurich")
     assert values(zoned) == [date(2024, 1, 1), datetime(2024, 1, 1, 1)]

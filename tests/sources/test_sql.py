@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 
-from privacy_plugin.errors import ColumnError, ParameterError, SourceError
+from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
 from privacy_plugin.sources.sql_origin import split_name
@@ -60,14 +60,14 @@ class TestSqlite:
         table = source.frequencies(["a"])
         assert list(table.dictionaries[0]) == [None, 1, 1.5, "1", "1.5", b"1"]
         assert table.counts.tolist() == [1, 2, 1, 1, 1, 1]
-        new = {1: "number", "1": "text", b"1": "bytes", None: None, 1.5: "other number", "1.5": "other text"}
+        new: Any = {1: "number", "1": "text", b"1": "bytes", None: None, 1.5: "other number", "1.5": "other text"}
         recoded = source.recode(Recoding(keep=("a",), mappings={"a": new}), target="r")
         assert recoded.frequencies(["a"]).counts.tolist() == [1, 1, 2, 1, 1, 1]
 
     def test_declared_types(self, sqlite: sa.Engine) -> None:
         run(
             sqlite,
-            "CREATE TABLE t (b BOOLEAN, d DATE, m DATETIME)",
+            "CREATE TABLE t (b boolean, d Date, m DATETIME(6))",
             "INSERT INTO t VALUES (1, '2024-02-29', '2024-02-29 00:00:00.000000'), (0, '29.2.2024', 'soon')",
             "INSERT INTO t VALUES (2, '2024-02-30', '2024-02-29 12:30:00'), (NULL, NULL, NULL)",
             "CREATE VIEW v AS SELECT * FROM t",
@@ -87,6 +87,22 @@ class TestSqlite:
         for source in (sql_table(sqlite, people), sql_table(sqlite, sa.select(people))):
             assert values(source, "smoker") == [True]
             assert values(source, "born") == [date(2024, 2, 29)]
+
+    def test_a_copied_query_keeps_its_texts(self, sqlite: sa.Engine) -> None:
+        """SQLite would turn '02138' into 2138 in a column declared STRING, DATE or any other word it does not know."""
+        metadata = sa.MetaData()
+        people = sa.Table("people", metadata, sa.Column("zip", sa.String), sa.Column("born", sa.Date))
+        metadata.create_all(sqlite)
+        run(sqlite, "INSERT INTO people VALUES ('02138', '2024-02-29'), ('2138', NULL)")
+        source = sql_table(sqlite, sa.select(people))
+        copy = source.publish("copy", columns=["zip", "born"], verify=lambda staging: None)
+        assert values(copy, "zip") == ["02138", "2138"]
+        assert values(copy, "born") == [None, date(2024, 2, 29)]
+        assert copy.fingerprint() == source.fingerprint()
+        odd = sql_table(sqlite, sa.select(sa.literal_column("'2024'", sa.Date).label("born")))
+        with pytest.raises(SourceError, match="would change stored values"):
+            odd.publish("copy", columns=["born"], verify=lambda staging: None)
+        assert values(sql_table(sqlite, "copy"), "zip") == ["02138", "2138"]
 
     def test_an_unknown_column_is_no_constant(self, sqlite: sa.Engine) -> None:
         """SQLite reads "agee" as the text 'agee'; a misspelt quasi-identifier would look perfectly private."""
@@ -131,8 +147,8 @@ class TestDuckDB:
             assert relation.fingerprint() == source.fingerprint()
             recoding = Recoding(keep=("a",), mappings={"a": {"x": "low", "X": "high"}})
             assert source.recode(recoding, target="r").frequencies(["a"]).counts.tolist() == [1, 3]
-            result = open_source(relation.recode(recoding))
-            assert result.frequencies(["a"]).counts.tolist() == [1, 3]
+            again = open_source(relation.recode(recoding))
+            assert again.frequencies(["a"]).counts.tolist() == [1, 3]
 
     def test_unusual_types(self, duckdb: sa.Engine) -> None:
         columns = {
@@ -176,6 +192,20 @@ class TestDuckDB:
             assert source.fingerprint() == in_utc
             endless = sql_table(connection, sa.text("SELECT 'infinity'::TIMESTAMPTZ AS t"))
             assert endless.fingerprint().rows == 1
+
+    def test_a_failure_inside_a_transaction_leaves_no_tables(self, duckdb: sa.Engine) -> None:
+        """DuckDB cannot roll back half a transaction: what was created must be dropped."""
+        run(duckdb, "CREATE TABLE t AS SELECT 'x' AS a")
+        with duckdb.connect() as connection:
+            connection.exec_driver_sql("SELECT 1").all()
+            source = sql_table(connection, "t")
+            with pytest.raises(HierarchyError):
+                source.recode(Recoding(keep=("a",), mappings={"a": {"y": "z"}}), target="r")
+            names = connection.exec_driver_sql("SELECT table_name FROM duckdb_tables()").scalars().all()
+            assert names == ["t"]
+            source.recode(Recoding(keep=("a",), mappings={"a": {"x": "z"}}), target="r")
+            names = connection.exec_driver_sql("SELECT table_name FROM duckdb_tables()").scalars().all()
+            assert sorted(names) == ["r", "t"]
 
     def test_years_that_python_has_not(self, duckdb: sa.Engine) -> None:
         run(duckdb, "CREATE TABLE t AS SELECT DATE '20000-01-01' AS d")
@@ -282,12 +312,14 @@ class TestPostgresql:
             sql_table(postgresql, "t").frequencies(["d"])
 
     def test_schemas_and_search_path(self, postgresql: sa.Engine) -> None:
-        run(postgresql, "CREATE SCHEMA clinic", "CREATE TABLE clinic.t AS SELECT 1 AS a")
+        run(postgresql, "CREATE SCHEMA clinic", "CREATE TABLE clinic.t AS SELECT 1 AS a", 'CREATE SCHEMA "100%%"')
         assert sql_table(postgresql, "clinic.t").frequencies(["a"]).rows == 1
         with pytest.raises(SourceError, match="42P01"):
             _ = sql_table(postgresql, "t").columns
         published = sql_table(postgresql, "clinic.t").publish("t", columns=["a"], verify=lambda copy: None)
         assert published.row_count() == 1
+        odd = sql_table(postgresql, "clinic.t").publish('"100%"."50%"', columns=["a"], verify=lambda copy: None)
+        assert odd.row_count() == sql_table(postgresql, '"100%"."50%"').row_count() == 1
 
     def test_an_engine_that_commits_by_itself(self, postgresql: sa.Engine) -> None:
         run(postgresql, "CREATE TABLE t AS SELECT 1 AS a")
