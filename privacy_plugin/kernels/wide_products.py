@@ -24,8 +24,8 @@ def product_less(a: int, b: int, c: int, d: int) -> bool:
     left_high, left_low = _high_and_low(a, b)
     right_high, right_low = _high_and_low(c, d)
     if left_high != right_high:
-        return left_high < right_high
-    return left_low < right_low
+        return bool(left_high < right_high)
+    return bool(left_low < right_low)
 
 
 @njit(cache=True)
@@ -42,7 +42,8 @@ def _balanced(counts: Integers, total: int, numerator: int, denominator: int, pr
     """Tell whether a prime occurs equally often on both sides of the equation of `entropy_is_exactly`."""
     balance = total * (_exponent(total, prime) + _exponent(denominator, prime) - _exponent(numerator, prime))
     for count in counts:
-        balance -= count * _exponent(count, prime)
+        if count > 0:
+            balance -= count * _exponent(count, prime)
     return balance == 0
 
 

@@ -12,16 +12,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privacy_plugin.errors import HierarchyError, ParameterError, TooLargeError
-from privacy_plugin.kernels import packing
-from privacy_plugin.kernels.lattice import failing_counts, suppressed_counts, uncovered_population
-from privacy_plugin.kernels.rule_table import (
+from privacy_plugin.kernels import lattice
+from privacy_plugin.kernels import lattice_packing as packing
+from privacy_plugin.kernels.lattice import (
     ClassRule,
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
     Presence,
     RecursiveDiversity,
+    discernibility,
+    failing_counts,
+    node_class_sizes,
+    passing_classes,
+    suppressed_counts,
+    uncovered_population,
 )
+from privacy_plugin.kernels.wide_products import entropy_is_exactly, product_less
 from tests.oracles import lattice as oracle
 
 Codes = NDArray[np.int64]
@@ -68,9 +75,7 @@ def as_dictionary(result: Codes) -> dict[tuple[int, ...], int]:
 
 def brute_suppressed(table: Table, k: int) -> dict[tuple[int, ...], int]:
     codes, counts, level_maps = table.lists
-    return oracle.failing_rows(
-        codes, counts, level_maps, lambda members: sum(counts[i] for i in members) >= k
-    )
+    return oracle.failing_rows(codes, counts, level_maps, lambda members: sum(counts[i] for i in members) >= k)
 
 
 @quick
@@ -286,3 +291,237 @@ def test_population_without_a_row_of_the_table(table: SensitiveTable) -> None:
         codes, table.population.tolist(), level_maps, lambda members: any(counts[i] for i in members)
     )
     assert as_dictionary(result) == expected
+
+
+@quick
+@given(table=tables(), k=st.integers(1, 12))
+def test_squares_and_number_of_passing_classes(table: Table, k: int) -> None:
+    codes, counts, level_maps = table.lists
+    rows = sum(counts)
+    squares, numbers = {}, {}
+    for node in oracle.nodes(level_maps):
+        sizes = [sum(counts[i] for i in members) for members in oracle.classes(codes, level_maps, node)]
+        squares[node] = sum(size**2 if size >= k else rows * size for size in sizes)
+        numbers[node] = sum(size >= k for size in sizes)
+    assert as_dictionary(discernibility(table.codes, table.counts, table.level_maps, k=k)) == squares
+    assert as_dictionary(passing_classes(table.codes, table.counts, table.level_maps, k=k)) == numbers
+
+
+@pytest.mark.parametrize("tail_nodes", [1, 48])
+def test_squares_and_number_of_classes_that_keep_a_rule(tail_nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "_TAIL_NODES", tail_nodes)
+
+    @quick
+    @given(table=sensitive_tables(), k=st.integers(1, 5), rule=st.one_of(single_rules["distinct"], presence_ranges))
+    def check(table: SensitiveTable, k: int, rule: ClassRule) -> None:
+        codes, counts, level_maps = table.lists
+        squares, numbers = {}, {}
+        for node in oracle.nodes(level_maps):
+            squares[node] = numbers[node] = 0
+            for members in oracle.classes(codes, level_maps, node):
+                size = sum(counts[i] for i in members)
+                passes = size >= k and table.passes(rule, members)
+                squares[node] += size**2 if passes else sum(counts) * size
+                numbers[node] += passes
+        asked: dict[str, Any] = {"k": k, "rules": [rule], "population": table.population}
+        asked |= {"sensitive": table.sensitive, "sensitive_sizes": table.sizes}
+        arguments = (table.codes, table.counts, table.level_maps)
+        assert as_dictionary(discernibility(*arguments, **asked)) == squares
+        assert as_dictionary(passing_classes(*arguments, **asked)) == numbers
+
+    check()
+
+
+@quick
+@given(table=tables(least_count=0), data=st.data())
+def test_classes_of_one_node(table: Table, data: st.DataObject) -> None:
+    codes, counts, level_maps = table.lists
+    node = tuple(data.draw(st.integers(0, len(levels) - 1)) for levels in level_maps)
+    numbers, sizes = node_class_sizes(table.codes, table.counts, table.level_maps, node=node)
+    found = oracle.classes(codes, level_maps, node)
+    assert len(sizes) == len(found)
+    for number, members in enumerate(found):  # both in order of appearance
+        assert numbers[members].tolist() == [number] * len(members)
+        assert sizes[number] == sum(counts[i] for i in members)
+
+
+def test_classes_of_one_node_with_keys_beyond_any_integer() -> None:
+    generator = np.random.default_rng(3)
+    maps = [np.arange(1000)[None, :]] * 12
+    codes = np.repeat(generator.integers(0, 1000, (500, 12)), 2, axis=0)
+    numbers, sizes = node_class_sizes(codes, np.ones(1000, dtype=np.int64), maps, node=(0,) * 12)
+    assert numbers.tolist() == np.repeat(np.arange(500), 2).tolist()
+    assert sizes.tolist() == [2] * 500
+
+
+@quick
+@given(table=tables(), k=st.integers(1, 8), data=st.data())
+def test_one_node_is_asked_for_with_one_line_maps(table: Table, k: int, data: st.DataObject) -> None:
+    node = tuple(data.draw(st.integers(0, len(m) - 1)) for m in table.level_maps)
+    single = [m[level : level + 1] for m, level in zip(table.level_maps, node, strict=True)]
+    every = suppressed_counts(table.codes, table.counts, table.level_maps, k=k)
+    assert suppressed_counts(table.codes, table.counts, single, k=k).item() == every[node]
+
+
+def class_of(*counts: int) -> tuple[Codes, Codes, list[Codes], Codes]:
+    """One class with these counts of its sensitive values."""
+    return np.zeros((len(counts), 1), np.int64), np.array(counts), [np.zeros((1, 1), np.int64)], np.arange(len(counts))
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted", "passes"),
+    [
+        ((7, 7, 7, 7), 4, True),  # four equal values are exactly 4
+        ((7, 7, 7, 7), Fraction(40_000_000_000_001, 10_000_000_000_000), False),
+        ((4, 1, 1, 1, 1), 4, True),  # 8^8 = 4^8 * 4^4: exactly 4 with unequal counts
+        ((4 * 10**6, 10**6, 10**6, 10**6, 10**6), 4, True),  # the same in proportion
+        ((4 * 10**6 + 1, 10**6, 10**6, 10**6, 10**6), 4, False),
+        ((5, 1, 1, 1, 1), 4, False),
+        ((4, 2, 1, 1, 1, 1), 4, True),
+        ((1,), 1, True),
+        ((3, 1), 1, True),
+        ((2, 1), 2, False),
+    ],
+)
+def test_entropy_is_exact_where_it_matters(counts: tuple[int, ...], wanted: int | Fraction, passes: bool) -> None:
+    codes, amounts, maps, sensitive = class_of(*counts)
+    failing = failing_counts(codes, amounts, maps, rules=[EntropyDiversity(l=wanted)], sensitive=sensitive)
+    assert failing.item() == (0 if passes else sum(counts))
+
+
+def test_entropy_within_rounding_of_the_limit_fails() -> None:
+    """1e7 + 1, 1e7, 1e7, 1e7: ln 4 - H is about 1e-16, less than any floating sum can tell."""
+    codes, counts, maps, sensitive = class_of(10**7 + 1, 10**7, 10**7, 10**7)
+    failing = failing_counts(codes, counts, maps, rules=[EntropyDiversity(l=4)], sensitive=sensitive)
+    assert failing.item() == 4 * 10**7 + 1
+
+
+@quick
+@given(counts=st.lists(st.integers(1, 40), min_size=1, max_size=6), ratio=st.fractions(1, 6, max_denominator=8))
+def test_exactly_equal_entropies(counts: list[int], ratio: Fraction) -> None:
+    total = sum(counts)
+    left = total**total * ratio.denominator**total
+    right = ratio.numerator**total * np.prod([count**count for count in counts], dtype=object)
+    equal = entropy_is_exactly(np.array(counts), total, ratio.numerator, ratio.denominator)
+    assert equal == (left == right)
+
+
+numbers = st.integers(0, 2**63 - 1) | st.integers(0, 40)
+
+
+@quick
+@given(a=numbers, b=numbers, c=numbers, d=numbers)
+def test_products_of_64_bit_numbers_compare_exactly(a: int, b: int, c: int, d: int) -> None:
+    assert product_less(a, b, c, d) == (a * b < c * d)
+    assert not product_less(a, b, b, a)
+
+
+def test_closeness_at_its_limit() -> None:
+    """Values 0 0 0 1 in one class and 1 in the other: distance 3/4 - 3/5 = 3/20."""
+    codes, counts = np.array([[0], [0], [1]]), np.array([3, 1, 1])
+    maps, sensitive = [np.array([[0, 1], [0, 0]])], np.array([0, 1, 1])
+    at = failing_counts(codes, counts, maps, rules=[Closeness(t=Fraction(3, 20))], sensitive=sensitive)
+    below = Fraction(3, 20) - Fraction(1, 10**18)
+    assert at.tolist() == [1, 0]
+    assert failing_counts(codes, counts, maps, rules=[Closeness(t=below)], sensitive=sensitive).tolist() == [5, 0]
+
+
+def test_presence_at_its_limits() -> None:
+    codes, maps, counts = np.array([[0], [1]]), [np.array([[0, 1], [0, 0]])], np.array([1, 2])
+    population = np.array([3, 3])
+    exact = [Presence(low=Fraction(1, 3), high=Fraction(2, 3))]
+    assert failing_counts(codes, counts, maps, rules=exact, population=population).tolist() == [0, 0]
+    tight = [Presence(low=Fraction(1, 3) + Fraction(1, 10**17), high=Fraction(2, 3) - Fraction(1, 10**17))]
+    assert failing_counts(codes, counts, maps, rules=tight, population=population).tolist() == [3, 0]
+
+
+def test_every_rule_of_a_column_beyond_62_values() -> None:
+    """More symbols than bits: the distinct values of a part are then counted class by class only."""
+    generator = np.random.default_rng(4)
+    codes = generator.integers(0, 4, (200, 3))
+    table = SensitiveTable(
+        codes=codes,
+        counts=generator.integers(1, 3, 200),
+        level_maps=[np.array([[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]])] * 3,
+        sensitive=generator.integers(0, (100, 3), (200, 2)),
+        sizes=(100, 3),
+        population=np.full(200, 9),
+    )
+    rules: list[list[ClassRule]] = [
+        [DistinctDiversity(l=20)],
+        [EntropyDiversity(l=15)],
+        [RecursiveDiversity(c=2, l=9)],
+        [Closeness(t=Fraction(1, 2))],
+    ]
+    for rule in rules:
+        expected = table.brute_failing(2, rule)
+        assert 0 < sum(expected.values()) < 27 * table.counts.sum()
+        assert table.failing(2, rule) == expected
+
+
+def test_a_paused_walk_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(5)
+    codes, maps = generator.integers(0, 6, (400, 5)), [np.array([range(6), [0, 0, 1, 1, 2, 2], [0] * 6])] * 5
+    counts = generator.integers(1, 4, 400)
+    at_once = suppressed_counts(codes, counts, maps, k=7)
+    monkeypatch.setattr(lattice, "_SLICE", 50)
+    assert (suppressed_counts(codes, counts, maps, k=7) == at_once).all()
+
+
+def test_no_rows_fail_nowhere() -> None:
+    maps = [np.array([[0, 1], [0, 0]])] * 2
+    assert suppressed_counts(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), maps, k=3).tolist() == [[0, 0], [0, 0]]
+    assert suppressed_counts(np.array([[0, 1]]), np.array([0]), maps, k=3).tolist() == [[0, 0], [0, 0]]
+
+
+ONE, COUNT, MAP = np.zeros((1, 1), np.int64), np.ones(1, np.int64), [np.array([[0, 1], [0, 0]])]
+
+
+@pytest.mark.parametrize(
+    ("error", "codes", "counts", "maps", "asked"),
+    [
+        (ParameterError, ONE, COUNT, MAP, {"k": 0}),
+        (ParameterError, ONE, COUNT, MAP, {"k": True}),
+        (ParameterError, ONE, COUNT, MAP, {"k": 2.5}),
+        (ParameterError, ONE, COUNT, MAP * 2, {}),
+        (ParameterError, ONE, -COUNT, MAP, {}),
+        (ParameterError, ONE, np.ones(2, np.int64), MAP, {}),
+        (ParameterError, ONE + 2, COUNT, MAP, {}),
+        (ParameterError, ONE - 1, COUNT, MAP, {}),
+        (ParameterError, ONE, COUNT, [np.zeros((0, 2), np.int64)], {}),
+        (HierarchyError, np.array([[0], [1]]), np.ones(2, np.int64), [np.array([[0, 0], [0, 1]])], {}),
+        (HierarchyError, np.arange(3)[:, None], np.ones(3, np.int64), [np.array([[0, 1, 0], [0, 0, 1]])], {}),
+        (TooLargeError, np.zeros((1, 30), np.int64), COUNT, MAP * 30, {}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Presence(low=0, high=1)]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Presence(low=1, high=0)], "population": COUNT}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [DistinctDiversity(l=0)]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [DistinctDiversity(l=2, column=1)]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [EntropyDiversity(l=0)]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Closeness(t=Fraction(1, 2**70))]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Closeness(t=0.5)]}),  # type: ignore[arg-type]
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Closeness(t=1, ground="far")]}),
+        (ParameterError, ONE, COUNT, MAP, {"rules": [Closeness(t=1, ground=np.zeros((1, 3), np.int64))]}),
+        (TooLargeError, ONE, COUNT * 2**32, MAP, {"rules": [Closeness(t=1)]}),
+        (ParameterError, ONE, COUNT, MAP, {"sensitive": np.array([-1])}),
+        (ParameterError, ONE, COUNT, MAP, {"sensitive": np.array([3]), "sensitive_sizes": [3]}),
+        (ParameterError, ONE, COUNT, MAP, {"sensitive": np.array([0, 1])}),
+        (ParameterError, ONE, COUNT, MAP, {"population": np.array([-1])}),
+    ],
+)
+def test_bad_input_is_refused(
+    error: type[Exception], codes: Codes, counts: Codes, maps: list[Codes], asked: dict[str, Any]
+) -> None:
+    with pytest.raises(error):
+        failing_counts(codes, counts, maps, **asked)
+
+
+def test_squares_beyond_63_bits_are_refused() -> None:
+    with pytest.raises(TooLargeError):
+        discernibility(ONE, COUNT * 2**32, MAP)
+
+
+def test_a_node_outside_the_lattice_is_refused() -> None:
+    with pytest.raises(ParameterError):
+        node_class_sizes(ONE, COUNT, MAP, node=(2,))
+    with pytest.raises(ParameterError):
+        node_class_sizes(ONE, COUNT, MAP, node=(0, 0))

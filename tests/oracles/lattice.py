@@ -14,9 +14,7 @@ def nodes(level_maps: Sequence[Sequence[Sequence[int]]]) -> Iterable[Node]:
     return product(*[range(len(levels)) for levels in level_maps])
 
 
-def classes(
-    codes: Sequence[Sequence[int]], level_maps: Sequence[Sequence[Sequence[int]]], node: Node
-) -> list[Class]:
+def classes(codes: Sequence[Sequence[int]], level_maps: Sequence[Sequence[Sequence[int]]], node: Node) -> list[Class]:
     found: dict[tuple[int, ...], Class] = {}
     for line, row in enumerate(codes):
         key = tuple(level_maps[i][node[i]][leaf] for i, leaf in enumerate(row))
@@ -32,9 +30,7 @@ def failing_rows(
 ) -> dict[Node, int]:
     return {
         node: sum(
-            sum(counts[line] for line in members)
-            for members in classes(codes, level_maps, node)
-            if not passes(members)
+            sum(counts[line] for line in members) for members in classes(codes, level_maps, node) if not passes(members)
         )
         for node in nodes(level_maps)
     }
@@ -55,8 +51,8 @@ def distinct_diverse(counts: Counter[int], wanted: int) -> bool:
 def entropy_diverse(counts: Counter[int], wanted: Fraction) -> bool:
     """-sum p ln p >= ln l, raised to the power of the class size: whole numbers only."""
     size = counts.total()
-    left = size**size * wanted.denominator**size
-    return left >= wanted.numerator**size * prod(count**count for count in counts.values())
+    left = int(size**size * wanted.denominator**size)
+    return left >= int(wanted.numerator**size * prod(count**count for count in counts.values()))
 
 
 def recursively_diverse(counts: Counter[int], c: Fraction, wanted: int) -> bool:
@@ -75,14 +71,17 @@ def equal_distance(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fra
 def ordered_distance(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
     if len(first) == 1:
         return Fraction(0)
-    steps = [abs(sum(first[: i + 1]) - sum(second[: i + 1])) for i in range(len(first))]
-    return Fraction(sum(steps), len(first) - 1)
+    total, surplus = Fraction(0), Fraction(0)
+    for p, q in zip(first, second, strict=True):
+        surplus += p - q
+        total += abs(surplus)
+    return total / (len(first) - 1)
 
 
 def hierarchical_distance(
     first: Sequence[Fraction], second: Sequence[Fraction], levels: Sequence[Sequence[int]]
 ) -> Fraction:
-    """Li, Li, Venkatasubramanian 2007, section 5.2: sum over inner nodes of height/H * min(surplus, deficit) of children.
+    """Sum over inner nodes of height/H * min(surplus, deficit) of the children (Li, Li, Venkatasubramanian 2007, 5.2).
 
     `levels` are the levels below the root, level 0 the values.
     """

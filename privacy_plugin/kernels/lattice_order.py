@@ -24,11 +24,13 @@ class Attribute:
 
     @property
     def levels(self) -> int:
-        return self.maps.shape[0]
+        """How many levels differ."""
+        return int(self.maps.shape[0])
 
     @property
     def leaves(self) -> int:
-        return self.maps.shape[1]
+        """How many leaves occur."""
+        return int(self.maps.shape[1])
 
 
 def arrange_attribute(*, codes: Codes, level_map: Codes) -> Attribute:
@@ -43,8 +45,9 @@ def arrange_attribute(*, codes: Codes, level_map: Codes) -> Attribute:
     order = np.lexsort(tuple(maps))  # the top level decides first
     changes = np.diff(maps[:, order], axis=1) != 0
     for level in range(len(maps)):
-        if np.count_nonzero(changes[level]) + 1 != len(np.unique(maps[level])):
-            raise HierarchyError(f"level {level + 1} of a hierarchy splits a group of level {level}")
+        scattered = np.count_nonzero(changes[level]) + 1 != len(np.unique(maps[level]))  # by what a level above splits
+        if scattered or (level > 0 and (changes[level] & ~changes[level - 1]).any()):
+            raise HierarchyError(f"a hierarchy of {len(maps)} levels splits a group again at a higher level")
     kept = [n for n in range(len(maps)) if n == 0 or not np.array_equal(changes[n], changes[n - 1])]
     monotone = np.zeros((len(kept), len(present)), dtype=np.int64)
     np.cumsum(changes[kept], axis=1, out=monotone[:, 1:])

@@ -1,9 +1,9 @@
 """Pack coded rows into the sorted integer keys and tables that the partition recursion walks over.
 
 A key holds the digits of the leading attributes, then the rank of what the row has in the last few attributes (the
-*tail*, whose nodes are counted together by table), then a symbol (see class_rules; no bits where rows are only
-counted). Where this exceeds 62 bits the key is cut into segments: the rest of a row is replaced by its rank among the
-distinct rests (a *link*), which keeps the order, and the recursion looks the rest up when it gets there.
+*tail*, whose nodes are counted together by table). Where this exceeds 62 bits the key is cut into segments: the rest
+of a row is replaced by its rank among the distinct rests (a *link*), which keeps the order, and the recursion looks the
+rest up when it gets there.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privacy_plugin.errors import TooLargeError
-from privacy_plugin.kernels.hierarchy_order import (
+from privacy_plugin.kernels.lattice_order import (
     Attribute,
     Codes,
     Integers,
@@ -26,7 +26,7 @@ from privacy_plugin.kernels.hierarchy_order import (
 
 _KEY_BITS = 62
 _TAIL_NODES = 48  # with more, the table costs more than the recursion it saves (measured on census rows)
-_TAIL_ROWS = 4096  # distinct tails, so that their table stays in the cache
+_TAIL_CELLS = 1_000_000  # classes of all nodes, with their histograms, so that they stay in the cache
 _FEW_CELLS = 4_000_000
 
 
@@ -35,8 +35,10 @@ _FEW_CELLS = 4_000_000
 # get (its distinct suffixes); the first place of its working space (two halves as large as that) and of its runs;
 # where a segment begins, the first place in `link_values` (elsewhere -1) and of the space for the looked-up keys; the
 # distance of two cells along the attribute; for plain attributes, the first cell of what holds below a prefix.
+# With rules, also the largest number of list entries of a part, and where its lists are kept.
 SHIFT, MASK, LEAVES, LEVELS, MAPS, CAPACITY, BUFFER, RUNS, LINK, LINK_BUFFER, STRIDE, PREFIX = range(12)
-PLAN_FIELDS = 12
+POOL_CAPACITY, POOL = 12, 13
+PLAN_FIELDS = 14
 
 
 class Plan(NamedTuple):
@@ -46,9 +48,10 @@ class Plan(NamedTuple):
     maps: Integers  # all level maps of the leading attributes, one after the other
     link_values: Integers
     tail_table: NDArray[np.uint32]  # (distinct tails, nodes of the tail): classes, numbered through all nodes
+    tail_nodes: Integers  # see lattice_parts
+    becomes: Integers
     tail: int  # number of leading attributes
     tail_mask: int
-    symbol_bits: int
     plain: int  # attributes before this one have a cell a level, later ones 2 * levels - 1
     block: int  # cells below the plain attributes
     block_start: int
@@ -61,7 +64,8 @@ class PackedLattice:
     plan: Plan
     keys: Integers  # the sorted distinct keys, then working space
     counts: Integers
-    entries: int
+    rows: int
+    row_of: Integers  # the place of every line given
     cells: int
     runs: int
     tail_classes: int
@@ -102,38 +106,64 @@ class _Tail:
     first: int
     ranks: Integers  # of every row's tail among the distinct ones
     table: NDArray[np.uint32]
+    nodes: Integers
+    becomes: Integers
     classes: int
 
 
-def _choose_tail(attributes: Sequence[Attribute], rows: int) -> _Tail:
+def _choose_tail(attributes: Sequence[Attribute], rows: int, width: int) -> _Tail:
+    """Take attributes from the end while the nodes, and the classes times `width`, stay few."""
     first = len(attributes)
     ranks, tails = np.zeros(rows, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
     while first > 0 and attributes[first - 1].levels > 1:
         attribute = attributes[first - 1]
-        if prod(a.levels for a in attributes[first - 1 :]) > _TAIL_NODES:
-            break
+        nodes = prod(a.levels for a in attributes[first - 1 :])
         distinct, wider = np.unique(attribute.digits * len(tails) + ranks, return_inverse=True)
-        if len(distinct) > _TAIL_ROWS:
+        if nodes > _TAIL_NODES or nodes * len(distinct) * width > _TAIL_CELLS:
             break
         tails = np.column_stack([distinct // len(tails), tails[distinct % len(tails)]])
         ranks, first = wider.ravel(), first - 1
-    columns, classes = [], 0
-    for node in np.ndindex(*[a.levels for a in attributes[first:]]):
+    return _tabulate_tail(attributes[first:], first, ranks, tails)
+
+
+def _tabulate_tail(attributes: Sequence[Attribute], first: int, ranks: Integers, tails: Integers) -> _Tail:
+    shape = [a.levels for a in attributes]
+    columns: list[Integers] = []
+    lines: list[tuple[int, int, int]] = []
+    becomes: list[Integers] = []
+    classes = 0
+    for node in np.ndindex(*shape):
         groups = np.zeros(len(tails), dtype=np.int64)
-        for attribute, level, digits in zip(attributes[first:], node, tails.T, strict=True):
-            groups = np.unique(
-                groups * attribute.leaves + attribute.maps[level][digits], return_inverse=True
-            )[1]
-        columns.append(classes + groups.ravel())
+        for attribute, level, digits in zip(attributes, node, tails.T, strict=True):
+            mixed = groups * attribute.leaves + attribute.maps[level][digits]
+            groups = np.unique(mixed, return_inverse=True)[1].ravel()
+        finer = [
+            np.ravel_multi_index(np.subtract(node, step), shape)
+            for step in np.eye(len(shape), dtype=int)
+            if (np.subtract(node, step) >= 0).all()
+        ]
+        source = min(finer, key=lambda n: int(columns[n].max() - columns[n].min()), default=-1)
+        lines.append((int(source), classes, sum(map(len, becomes))))
+        if source >= 0:
+            start = lines[source][1]
+            listing = np.empty(int(columns[source].max()) + 1 - start, dtype=np.int64)
+            listing[columns[source] - start] = classes + groups
+            becomes.append(listing)
+        columns.append(classes + groups)
         classes += int(groups.max()) + 1
-    table = np.ascontiguousarray(np.array(columns).T.astype(np.uint32))
-    return _Tail(first=first, ranks=ranks, table=table, classes=classes)
+    return _Tail(
+        first=first,
+        ranks=ranks,
+        table=np.ascontiguousarray(np.array(columns).T.astype(np.uint32)),
+        nodes=np.array(lines, dtype=np.int64),
+        becomes=np.concatenate([np.zeros(0, dtype=np.int64), *becomes]),
+        classes=classes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Keys:
     keys: Integers
-    symbol_bits: int
     tail_mask: int
     shift: list[int]
     capacity: list[int]
@@ -141,32 +171,30 @@ class _Keys:
     link_values: Integers
 
 
-def _pack_keys(leading: Sequence[Attribute], tail: _Tail, symbols: Integers, symbol_count: int) -> _Keys:
+def _pack_keys(leading: Sequence[Attribute], tail: _Tail) -> _Keys:
     """Pack from the tail up, cutting off a segment whenever the next digit does not fit."""
-    count, symbol_bits = len(leading), _bits(symbol_count)
-    used = symbol_bits + _bits(len(tail.table))
-    tail_mask, rest = (1 << used) - 1, tail.ranks << symbol_bits
+    count, used, rest = len(leading), _bits(len(tail.table)), tail.ranks.copy()
+    tail_mask = (1 << used) - 1
     shift, capacity, link_start = [0] * count, [0] * (count + 1), [-1] * (count + 1)
     link_values = np.zeros(0, dtype=np.int64)
-    capacity[count] = len(np.unique(rest | symbols))
+    capacity[count] = len(tail.table)
     for position in reversed(range(count)):
         attribute = leading[position]
         bits = _bits(attribute.leaves)
         if used + bits > _KEY_BITS:
             values, rest = np.unique(rest, return_inverse=True)
-            rest = rest.ravel() << symbol_bits
+            rest = rest.ravel()
             link_start[position + 1] = len(link_values)
             link_values = np.concatenate([link_values, values])
-            used = symbol_bits + _bits(len(values))
+            used = _bits(len(values))
             if used + bits > _KEY_BITS:
                 raise TooLargeError(f"an attribute of {attribute.leaves:,} values does not fit a 62 bit key")
         shift[position] = used
         rest |= attribute.digits << used
         used += bits
-        capacity[position] = len(np.unique(rest | symbols))
+        capacity[position] = len(np.unique(rest))
     return _Keys(
-        keys=rest | symbols,
-        symbol_bits=symbol_bits,
+        keys=rest,
         tail_mask=tail_mask,
         shift=shift,
         capacity=capacity,
@@ -210,27 +238,17 @@ def _starts(sizes: Sequence[int] | Integers, first: int = 0) -> Integers:
     return first + np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def pack_lattice(
-    *,
-    codes: Codes,
-    counts: Integers,
-    level_maps: Sequence[Codes],
-    symbols: Integers | None = None,
-    symbol_count: int = 1,
-) -> PackedLattice:
+def pack_lattice(*, codes: Codes, counts: Integers, level_maps: Sequence[Codes], width: int = 1) -> PackedLattice:
     """Recode, order, pack, deduplicate and sort rows; cost: one sort of the rows for every attribute."""
     arranged = [arrange_attribute(codes=codes[:, i], level_map=m) for i, m in enumerate(level_maps)]
     free = recursion_order(arranged)
     fixed = [a for a in arranged if a.levels == 1 and a.leaves > 1]
     attributes = ([join_fixed(fixed)] if fixed else []) + [arranged[i] for i in free]
-    tail = _choose_tail(attributes, len(codes))
+    tail = _choose_tail(attributes, len(codes), width)
     leading = attributes[: tail.first]
-    packed = _pack_keys(
-        leading, tail, symbols if symbols is not None else np.zeros(1, np.int64), symbol_count
-    )
+    packed = _pack_keys(leading, tail)
     layout = _lay_out([a.levels for a in leading], tail.table.shape[1])
-    order = np.argsort(packed.keys, kind="stable")
-    keys, first = np.unique(packed.keys[order], return_index=True)
+    keys, row_of = np.unique(packed.keys, return_inverse=True)
     capacity, linked = np.array(packed.capacity), np.array(packed.link_start) >= 0
     buffers = _starts(2 * capacity[:-1], len(keys))
     link_buffers = _starts(np.where(linked, capacity, 0), int(buffers[-1]))
@@ -245,15 +263,17 @@ def pack_lattice(
     table[:-1, STRIDE], table[: layout.plain, PREFIX] = layout.stride, layout.prefix_start
     space, amounts = np.empty((2, int(link_buffers[-1])), dtype=np.int64)
     space[: len(keys)] = keys
-    amounts[: len(keys)] = np.add.reduceat(counts[order], first)
+    amounts[: len(keys)] = 0
+    np.add.at(amounts, row_of.ravel(), counts)
     plan = Plan(
         attributes=table,
         maps=np.concatenate([np.zeros(0, dtype=np.int64), *[a.maps.ravel() for a in leading]]),
         link_values=packed.link_values,
         tail_table=tail.table,
+        tail_nodes=tail.nodes,
+        becomes=tail.becomes,
         tail=tail.first,
         tail_mask=packed.tail_mask,
-        symbol_bits=packed.symbol_bits,
         plain=layout.plain,
         block=layout.block,
         block_start=layout.block_start,
@@ -262,7 +282,8 @@ def pack_lattice(
         plan=plan,
         keys=space,
         counts=amounts,
-        entries=len(keys),
+        rows=len(keys),
+        row_of=row_of.ravel(),
         cells=layout.cells,
         runs=int(runs[-1]),
         tail_classes=tail.classes,
