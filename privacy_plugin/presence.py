@@ -76,6 +76,11 @@ class PresenceGeneralization:
         return self.regions.presence.maximum
 
     @property
+    def classes(self) -> int:
+        """The number of classes of the generalized table."""
+        return self.regions.classes
+
+    @property
     def loss_metric(self) -> float:
         """The mean over cells of (leaves covered - 1) / (leaves - 1)."""
         return float(self.regions.loss_metric)

@@ -34,7 +34,7 @@ class PresenceRegions:
     presence: DeltaPresence
     loss_metric: Fraction
     discernibility: int
-    regions: int
+    classes: int
     """Regions that hold rows of the research table: the classes of the generalized table."""
     frequencies: FrequencyTable = field(repr=False)
     population: FrequencyTable = field(repr=False)
@@ -51,7 +51,7 @@ class PresenceRegions:
             "maximum": float(self.presence.maximum),
             "loss_metric": float(self.loss_metric),
             "discernibility": self.discernibility,
-            "regions": self.regions,
+            "classes": self.classes,
             "rows": self.frequencies.rows,
             "population": self.population.rows,
         }
@@ -120,7 +120,7 @@ def presence_regions(
         presence=presence,
         loss_metric=_loss(search, reached),
         discernibility=int((generalized.counts.astype(object) ** 2).sum()),
-        regions=generalized.distinct,
+        classes=generalized.distinct,
         frequencies=generalized,
         population=everybody,
         region_levels=reached,

@@ -93,7 +93,7 @@ def test_costs_by_hand(both: Any, delta: list[Fraction]) -> None:
             total += Fraction(covered - 1, max(len(leaves[i]) - 1, 1))
     assert found.loss_metric == total / (2 * len(rows))
     assert found.discernibility == sum(count**2 for count in Counter(rows).values())
-    assert found.regions == len(set(rows))
+    assert found.classes == len(set(rows))
 
 
 @settings(deadline=None, derandomize=True, max_examples=40)

@@ -1,0 +1,225 @@
+"""delta-presence: a hundred million people, the paper's optimizations beside ours on Adult, and regions beside levels.
+
+Run from the project's root: python benchmarks/presence.py. Adult is looked for in PRIVACY_PLUGIN_DATA or
+../shared/data. Times are processor seconds; compilation is not timed. The paper's side is presence_paper.py: figures 4
+to 7 and table 5 of Nergiz and Clifton, CSD TR 08-016, in shape: their machine is not ours, and their draw of 1,957
+people and the weights of their diabetes draw are not known, so both are drawn anew.
+"""
+
+import os
+import time
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from presence_paper import Outcome, Switches, World, sfalm
+
+import privacy_plugin as pp
+from privacy_plugin.errors import InfeasibleError
+
+COLUMNS = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]
+PEOPLE = 1_957
+CONFIDENCE = Fraction(8, 10)
+OURS = Switches(ours=True, pa=False)
+LEFT_OUT = {
+    "~SD": Switches(sd=False),
+    "~PA": Switches(pa=False),
+    "~DM": Switches(dm=False),
+    "~DC": Switches(dc=None),
+    "ALL": Switches(),
+    "ours, every node": OURS,
+    "ours, with PA": Switches(ours=True),
+}
+
+
+def hundred_million() -> None:
+    """Ten attributes, a hundred classes, three populations."""
+    print("confidence from attribute distributions, 10 attributes, 100 classes")
+    generator = np.random.default_rng(5)
+    groups = (2, 2, 3, 2, 4, 2, 3, 2, 2, 3)
+    rows = np.unique(np.column_stack([generator.integers(0, k, 4_000) for k in groups]), axis=0)
+    rows = rows[generator.choice(len(rows), 100, replace=False)]
+    columns = [f"a{i}" for i in range(len(groups))]
+    table = pp.FrequencyTable.from_rows(columns, rows.tolist(), counts=[25] * 100)
+    for size in (1_000_000, 100_000_000, 8_000_000_000):
+        marginals = {}
+        for name, k in zip(columns, groups, strict=True):
+            shares = generator.dirichlet([20_000] * k)
+            counts = np.floor(shares * size).astype(np.int64)
+            counts[0] += size - int(counts.sum())
+            marginals[name] = dict(enumerate(counts.tolist()))
+        delta = (0, Fraction(25 * prod(groups), size))
+        start = time.process_time()
+        found = pp.presence_confidence(
+            table, quasi_identifiers=columns, marginals=marginals, population_size=size, delta=delta
+        )
+        spent = time.process_time() - start
+        between = int(((found.spread.values > 0.001) & (found.spread.values < 0.999)).sum())
+        print(
+            f"  {size:15,} people {spent:8.3f} s   lowest {float(found.value):.6f}, stated error {found.error:.1e}, "
+            f"{between} classes neither certain nor hopeless"
+        )
+
+
+def adult() -> tuple[pd.DataFrame, dict[str, pp.Hierarchy]] | None:
+    folder = Path(os.environ.get("PRIVACY_PLUGIN_DATA", "../shared/data")) / "adult"
+    if not (folder / "adult_complete_45222.csv").exists():
+        print("skipped: Adult not found; set PRIVACY_PLUGIN_DATA")
+        return None
+    everybody = pd.read_csv(folder / "adult_complete_45222.csv")[COLUMNS]
+    return everybody, {name: pp.read_hierarchy(folder / f"adult_hierarchy_{name}.csv") for name in COLUMNS}
+
+
+def draws(everybody: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """A random draw, and one biased towards age, race and sex like the paper's diabetes table."""
+    age = np.select([everybody["age"] < 45, everybody["age"] < 65], [0.02, 0.09], 0.19)
+    weight = age * np.where(everybody["race"] == "White", 1.0, 1.6) * np.where(everybody["sex"] == "Male", 1.05, 1.0)
+    return {
+        "random": everybody.sample(PEOPLE, random_state=1),
+        "diabetes": everybody.sample(PEOPLE, random_state=1, weights=weight),
+    }
+
+
+def world_of(
+    everybody: pd.DataFrame, table: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], attributes: int
+) -> World:
+    names = COLUMNS[:attributes]
+    return World(
+        pp.frequency_table(everybody, names),
+        pp.frequency_table(table, names),
+        {name: hierarchies[name] for name in names},
+    )
+
+
+def line(name: str, found: Outcome) -> None:
+    loss = "none" if found.node is None else f"{found.loss:.4f}"
+    print(
+        f"    {name:17s} {found.seconds:8.3f} s  LM {loss}  {found.visited:5,} of {found.nodes:,} nodes, "
+        f"{found.checked:6,} classes checked, {found.values:12,} hypergeometric values"
+    )
+
+
+def run(world: World, high: Fraction, switches: Switches, confidence: Fraction = CONFIDENCE) -> Outcome:
+    return sfalm(world, delta=(Fraction(0), high), confidence=confidence, switches=switches)
+
+
+def figure_4(worlds: dict[str, World]) -> None:
+    print("\nfigure 4: SFALM with all but one optimization, 4 attributes, confidence 0.8, delta (0, d)")
+    for label, world in worlds.items():
+        for high in (Fraction(1, 20), Fraction(1, 10), Fraction(2, 5)):
+            print(f"  {label}, d = {float(high):g}")
+            found = {name: run(world, high, switches) for name, switches in LEFT_OUT.items()}
+            for name, outcome in found.items():
+                line(name, outcome)
+            best = found["ours, every node"]
+            ratio = found["~PA"].seconds / max(best.seconds, 1e-9)
+            print(f"    every node exactly, beside every node with the paper's optimizations: {ratio:.1f} x")
+
+
+def figure_5(world: World) -> None:
+    print("\nfigure 5: 7 attributes, random draw, delta (0, 0.1), SD and PA always on")
+    choices = {"~DM ~DC": Switches(dm=False, dc=None), "~DM": Switches(dm=False), "~DC": Switches(dc=None)}
+    for name, switches in {**choices, "ALL": Switches(), "ours, with PA": Switches(ours=True)}.items():
+        line(name, run(world, Fraction(1, 10), switches))
+
+
+def figure_6(world: World) -> None:
+    print("\nfigure 6: what is pruned, 4 attributes, random draw, delta (0, 0.1)")
+    everything, cut = (
+        run(world, Fraction(1, 10), Switches(sd=False, dc=None)),
+        run(world, Fraction(1, 10), Switches(dc=None)),
+    )
+    print(f"  SD leaves out {1 - cut.values / everything.values:.1%} of the hypergeometric values")
+    print(f"  PA leaves out {1 - cut.visited / cut.nodes:.1%} of the nodes")
+    subset, all_classes = run(world, Fraction(1, 10), Switches()), run(world, Fraction(1, 10), Switches(dm=False))
+    print(f"  DM leaves out {1 - subset.checked / all_classes.checked:.1%} of the classes that are checked")
+
+
+def figure_7(world: World) -> None:
+    print("\nfigure 7: the price of confidence, 4 attributes, random draw, delta (0, 0.1)")
+    for confidence in (Fraction(1, 2), Fraction(8, 10), Fraction(9, 10), Fraction(98, 100), Fraction(999, 1000)):
+        paper, ours = run(world, Fraction(1, 10), Switches(), confidence), run(world, Fraction(1, 10), OURS, confidence)
+        print(
+            f"  confidence {float(confidence):5g}   ALL {paper.seconds:7.3f} s, LM {paper.loss:.4f}   "
+            f"ours, every node {ours.seconds:7.3f} s, LM {ours.loss:.4f}"
+        )
+
+
+def table_5(world: World) -> None:
+    print("\ntable 5: bucket sizes of DC, 4 attributes, diabetes draw, delta (0, 0.1); beside DC left out")
+    without = run(world, Fraction(1, 10), Switches(dc=None))
+    for size in (2, 4, 6, 8, 10):
+        found = run(world, Fraction(1, 10), Switches(dc=size))
+        print(
+            f"  b = {size:2d}   time x {found.seconds / without.seconds:.2f}   values x "
+            f"{found.values / without.values:.2f}   LM + {found.loss - without.loss:.3f}"
+        )
+    for name, switches in (("with PA", Switches(ours=True)), ("every node", OURS)):
+        ours = run(world, Fraction(1, 10), switches)
+        gained = f"time x {ours.seconds / without.seconds:.2f}   LM + {ours.loss - without.loss:.3f}"
+        print(f"  ours, {name:10s} {gained}, rigorous bounds, nothing discretized")
+
+
+def regions_beside_levels(
+    everybody: pd.DataFrame, table: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], world: World
+) -> None:
+    print("\nMPALM (regions) and SPALM (levels) with the population, SFALM with distributions only: loss metric")
+    chosen = {name: hierarchies[name] for name in COLUMNS[:4]}
+    for delta in ((0, 0.1), (0, 0.2), (0, 0.5), (0.01, 0.2)):
+        start = time.process_time()
+        regions = pp.multidimensional_presence(table, population=everybody, hierarchies=chosen, delta=delta)
+        spent = time.process_time() - start
+        start = time.process_time()
+        try:
+            plan = pp.generalize(
+                table,
+                hierarchies=chosen,
+                requirements=[pp.require("delta_presence", between=delta)],
+                population=everybody,
+                loss="loss_metric",
+            )
+            levels = f"{plan.loss:.4f} ({time.process_time() - start:.2f} s)"
+        except InfeasibleError:
+            levels = "none"
+        blind = sfalm(
+            world,
+            delta=(Fraction(str(delta[0])), Fraction(str(delta[1]))),
+            confidence=CONFIDENCE,
+            switches=OURS,
+        )
+        blind_loss = "none" if blind.node is None else f"{blind.loss:.4f}"
+        print(
+            f"  delta {delta!s:12s} MPALM {regions.loss_metric:.4f} ({spent:.2f} s, {regions.classes:,} classes,"
+            f" DM {regions.discernibility:,})   SPALM {levels}   SFALM at confidence 0.8 {blind_loss}"
+        )
+    print("  (SFALM judges the classes of the table only; above a lower bound of 0 the others judge everybody)")
+
+
+def main() -> None:
+    pp.presence_confidence(  # compiles, or loads what was compiled
+        pp.FrequencyTable.from_rows(["a"], [(1,)]),
+        quasi_identifiers=["a"],
+        marginals={"a": {1: 400, 2: 5_000}},
+        population_size=5_400,
+        delta=(0, 0.5),
+    )
+    hundred_million()
+    given = adult()
+    if given is None:
+        return
+    everybody, hierarchies = given
+    tables = draws(everybody)
+    worlds = {name: world_of(everybody, table, hierarchies, 4) for name, table in tables.items()}
+    run(worlds["random"], Fraction(9, 10), Switches())
+    figure_4(worlds)
+    figure_5(world_of(everybody, tables["random"], hierarchies, 7))
+    figure_6(worlds["random"])
+    figure_7(worlds["random"])
+    table_5(worlds["diabetes"])
+    regions_beside_levels(everybody, tables["random"], hierarchies, worlds["random"])
+
+
+if __name__ == "__main__":
+    main()
