@@ -1,0 +1,102 @@
+"""Generalization under maximum disclosure, against every node of small lattices."""
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import privacy_plugin as pp
+from privacy_plugin.errors import InfeasibleError
+from privacy_plugin.frequency.hierarchy import TableHierarchy
+from tests.oracles import class_metrics, disclosure
+
+AGES = {
+    21: (21, "20s", "young", "*"),
+    25: (25, "20s", "young", "*"),
+    34: (34, "30s", "young", "*"),
+    51: (51, "50s", "old", "*"),
+}
+CITIES = {"Bern": ("Bern", "BE", "*"), "Biel": ("Biel", "BE", "*"), "Basel": ("Basel", "BS", "*")}
+HIERARCHIES = {
+    "age": TableHierarchy({value: levels[1:] for value, levels in AGES.items()}),
+    "city": TableHierarchy({value: levels[1:] for value, levels in CITIES.items()}),
+}
+COLUMNS = ["age", "city", "disease"]
+
+rows_of_people = st.lists(
+    st.tuples(st.sampled_from(list(AGES)), st.sampled_from(list(CITIES)), st.sampled_from("abcd")),
+    min_size=1,
+    max_size=14,
+)
+knowledge_and_limit = st.sampled_from([(0, "3/5"), (1, "3/4"), (1, "9/10"), (2, "1"), (3, "99/100"), (0, "1/3")])
+
+
+def histograms(classes):
+    values = [[row[2] for row in members] for members in classes]
+    return [sorted(held.count(value) for value in set(held)) for held in values]
+
+
+@cache
+def of_classes(counts, knowledge):
+    return disclosure.partition_classes([list(held) for held in counts], knowledge)
+
+
+def good_class(knowledge, limit):
+    """Whether nobody of a class is disclosed with the limit's probability, inside the table that the class is in."""
+
+    def is_good(members, table):
+        classes = class_metrics.equivalence_classes(table, [0, 1])
+        counts = tuple(tuple(held) for held in histograms(classes))
+        return of_classes(counts, knowledge)[classes.index(members)] < limit
+
+    return is_good
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(rows_of_people, knowledge_and_limit, st.sampled_from([0.0, 0.2, 0.5]))
+def test_the_loss_is_the_least_of_all_nodes_and_the_result_is_safe(rows, asked, share):
+    knowledge, limit = asked[0], Fraction(asked[1])
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    required = pp.require("maximum_disclosure", knowledge=knowledge, below=limit)
+    given_parts = {"hierarchies": HIERARCHIES, "requirements": [required], "max_suppression": share}
+    expected = class_metrics.least_loss(rows, [AGES, CITIES], good_class(knowledge, limit), Fraction(str(share)))
+    if expected is None:
+        with pytest.raises(InfeasibleError):
+            pp.generalize(frame, **given_parts, sensitive="disease")
+        return
+    plan = pp.generalize(frame, **given_parts, sensitive="disease")
+    assert plan.loss == pytest.approx(float(expected), abs=1e-12)
+    released = [tuple(row) for row in plan.apply(frame).itertuples(index=False)]
+    assert len(released) == len(rows) - plan.suppressed
+    left = histograms(class_metrics.equivalence_classes(released, [0, 1]))
+    assert disclosure.partition_curve(left, knowledge)[-1] < limit
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(rows_of_people, knowledge_and_limit)
+def test_the_minimal_nodes_are_all_safe_nodes_without_a_safe_one_below(rows, asked):
+    knowledge, limit = asked[0], Fraction(asked[1])
+    nodes = list(product(range(4), range(3)))
+    safe = set()
+    for node in nodes:
+        table = class_metrics.generalized(rows, [AGES, CITIES], node)
+        classes = class_metrics.equivalence_classes(table, [0, 1])
+        if disclosure.partition_curve(histograms(classes), knowledge)[-1] < limit:
+            safe.add(node)
+    minimal = {
+        node for node in safe if not any(low != node and low[0] <= node[0] and low[1] <= node[1] for low in safe)
+    }
+    required = pp.require("maximum_disclosure", knowledge=knowledge, below=limit)
+    given_parts = {"hierarchies": HIERARCHIES, "requirements": [required], "sensitive": "disease"}
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    if not safe:
+        with pytest.raises(InfeasibleError):
+            pp.generalize(frame, **given_parts)
+        return
+    plan = pp.generalize(frame, **given_parts)
+    assert {(node["age"], node["city"]) for node in plan.minimal_nodes} == minimal
+    assert (plan.levels["age"], plan.levels["city"]) in minimal
