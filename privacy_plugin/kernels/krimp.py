@@ -45,8 +45,8 @@ def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: I
 
     L(D, CT) = sum over used itemsets of usage * l + (l + the standard code lengths of the items), with l = -log2(usage
     / all usage). A candidate stays when it makes the total shorter; then itemsets that lost usage are tried to be left
-    out, least used first (of equals, the last in cover order). Cost: a cover of the rows that hold the
-    candidate, for each candidate.
+    out, least used first (of equals, the last in cover order); what is no longer used leaves. Cost: a
+    cover of the rows that hold the candidate, for each candidate.
     """
     if len(offsets) != len(counts) + 1 or not len(items):
         raise ParameterError("krimp needs rows with items, and one offset more than rows")

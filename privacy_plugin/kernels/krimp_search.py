@@ -114,7 +114,8 @@ def _prune(state: Any, table: Integers, size: int, best: float, universe: int) -
         worst = table[place]
         state.suspect[worst] = False
         altered, marks = _try_without(state, worst, table[:size], place, universe)
-        if _changed_length(state, marks) < best - MARGIN:
+        # An itemset that is no longer used has no code: it leaves without being asked.
+        if usage[universe + worst] == 0 or _changed_length(state, marks) < best - MARGIN:
             for at in range(place, size - 1):
                 table[at] = table[at + 1]
             size -= 1

@@ -60,7 +60,10 @@ def krimp(rows: list[Itemset], candidates: list[Itemset]) -> tuple[list[Itemset]
 def pruned(
     rows: list[Itemset], table: list[Itemset], best: float, before: Counter[Itemset]
 ) -> tuple[list[Itemset], float]:
-    """Try to leave out what is used less than before, the least used first (of equals, the last in the table)."""
+    """Try to leave out what is used less than before, the least used first (of equals, the last in the table).
+
+    What is not used at all has no code and leaves.
+    """
     usage = cover(rows, table)
     suspects = {items for items in table if usage[items] < before[items]}
     while suspects:
@@ -68,7 +71,7 @@ def pruned(
         suspects.remove(worst)
         tried = [items for items in table if items != worst]
         found = length(rows, tried)
-        if found < best - MARGIN:
+        if usage[worst] == 0 or found < best - MARGIN:
             after = cover(rows, tried)
             suspects |= {items for items in tried if after[items] < usage[items]}
             table, best, usage = tried, found, after
