@@ -93,7 +93,7 @@ def postgresql_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
         connection.exec_driver_sql("CREATE TABLE people (person int, age int, sex text, zip text, insurance text)")
         raw: Any = connection.connection.driver_connection
         with raw.cursor().copy("COPY people FROM STDIN") as copy:
-            for row in frame.itertuples(index=False):
+            for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
                 copy.write_row(tuple(row))
         connection.exec_driver_sql("ANALYZE people")
     return database_sides(engine)

@@ -83,6 +83,9 @@ class DuckDBRules:
         finally:
             raw.unregister("privacy_plugin_rows")
 
+    def settle(self, connection: Connection, name: str) -> None:
+        """Do nothing: the planner counts by itself."""
+
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Compare without case; the first of two parts may name a schema or a database."""
         database, schema = connection.exec_driver_sql("SELECT current_database(), current_schema()").all()[0]

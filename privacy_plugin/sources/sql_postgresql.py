@@ -96,6 +96,10 @@ class PostgresqlRules:
         """Insert rows into a table of ours."""
         insert_rows(connection, name, rows)
 
+    def settle(self, connection: Connection, name: str) -> None:
+        """Collect statistics: without them the planner expects thousands of rows, and sorts where it could hash."""
+        run(connection, f"ANALYZE {name}")
+
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin."""
         query = sa.text("SELECT to_regclass(:one) = to_regclass(:other)")

@@ -62,6 +62,8 @@ class SqlRecoder:
             columns = recoding.suppressed_columns
             matches = [hidden.c[f"v{i}"] == codes[column] for i, column in enumerate(columns)]
             joined = joined.outerjoin(hidden, sa.and_(*matches))
+        for table in self._temporary:
+            self._rules.settle(self._connection, table)
         return self._columns(translator), self._query(translator, joined, texts, hidden)
 
     def clean(self) -> None:

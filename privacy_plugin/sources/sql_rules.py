@@ -78,6 +78,9 @@ class Rules(Protocol):
     def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
         """Insert rows into a (quoted) table of ours whose columns are of these kinds, TEXT or BIGINT."""
 
+    def settle(self, connection: Connection, name: str) -> None:
+        """Tell the planner about a (quoted) table of ours that was just filled."""
+
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Say whether two names mean one table."""
 
