@@ -13,6 +13,16 @@ _DIRECT = 1 << 16  # keys below this, or below four times the rows, are looked u
 
 
 @njit(cache=True)
+def _add_groups(codes: Integers, positions: Integers, starts: Integers, groups: Integers, keys: Integers) -> None:
+    """Add to every line's key the numbers of its groups in some attributes, listed in `groups` from `starts` on."""
+    for row in range(len(codes)):
+        key = keys[row]
+        for place in range(len(positions)):
+            key += groups[starts[place] + codes[row, positions[place]]]
+        keys[row] = key
+
+
+@njit(cache=True)
 def _number_by_place(keys: Integers, counts: Integers, places: Integers, sizes: Integers) -> int:
     """Replace keys by class numbers in order of appearance, with a place for every key; return how many there are."""
     classes = 0
@@ -73,15 +83,28 @@ def node_class_sizes(
     """
     if len(node) != len(level_maps) or not all(0 <= n < len(m) for n, m in zip(node, level_maps, strict=False)):
         raise ParameterError(f"node {tuple(node)} is not a level of each of the {len(level_maps)} hierarchies")
-    keys, size = np.zeros(len(codes), dtype=np.int64), 1
+    lines = np.ascontiguousarray(codes, dtype=np.int64)
+    keys, size = np.zeros(len(lines), dtype=np.int64), 1
+    positions: list[int] = []
+    tables: list[Integers] = []
+
+    def add_pending() -> None:
+        starts = np.cumsum([0, *map(len, tables)])[:-1]
+        if positions:
+            _add_groups(lines, np.array(positions), starts, np.concatenate(tables), keys)
+        positions.clear()
+        tables.clear()
+
     for position, (level, level_map) in enumerate(zip(node, level_maps, strict=True)):
         names, groups = np.unique(level_map[level], return_inverse=True)
         if len(names) == 1:
             continue
         if size * len(names) > _LARGEST_KEY:
+            add_pending()
             keys, sizes = _number(keys, size, counts)
             size = len(sizes)
-        keys *= len(names)
-        keys += groups.ravel()[codes[:, position]]
+        positions.append(position)
+        tables.append(groups.ravel().astype(np.int64) * size)
         size *= len(names)
+    add_pending()
     return _number(keys, size, counts)
