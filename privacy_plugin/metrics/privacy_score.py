@@ -13,7 +13,7 @@ from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.measurement import Quantity, Spread, WorstClass
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.score_attributes import Attributes, read_bins, read_generalized, relate
-from privacy_plugin.metrics.score_exact import exact_average, exact_scores
+from privacy_plugin.metrics.score_exact import exact_scores
 from privacy_plugin.metrics.score_result import (
     ERROR,
     Floats,
@@ -203,21 +203,22 @@ def _judged(
     """The value of the statistic and the ends between which it surely lies."""
     relation = related.relation
     if settings.statistic == "threshold_share":
-        ends = [Fraction(int(relation.counts[reaching(end, settings.threshold)].sum()), people.rows)
-                for end in (found.lower, found.upper)]  # fmt: skip
-        return ends[1], (ends[0], ends[1])
-    fractions = None
+        people_reaching = [
+            int(relation.counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper)
+        ]
+        low_share, high_share = (Fraction(count, people.rows) for count in people_reaching)
+        return high_share, (low_share, high_share)
+    precise = None
     if found.exact:
-        fractions = exact_scores(related, found.lower, saturation=settings.saturation, confidence=settings.confidence)
-    if fractions is not None:
-        largest = settings.statistic == "maximum"
-        value = max(fractions) if largest else exact_average(fractions, relation.counts.tolist())
+        precise = exact_scores(related, found.lower, saturation=settings.saturation, confidence=settings.confidence)
+    if precise is not None:
+        value = precise.maximum if settings.statistic == "maximum" else precise.average(relation.counts)
         return value, (value, value)
     low, high = (
         float(end.max()) if settings.statistic == "maximum" else average(end, relation.counts)
         for end in (found.lower, found.upper)
     )
-    return high, (low - ERROR, high + ERROR)
+    return high, (max(low - ERROR, 0.0), high + ERROR)
 
 
 def _cut_short(interval: tuple[Quantity, Quantity]) -> str:

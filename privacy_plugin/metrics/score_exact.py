@@ -1,20 +1,40 @@
 """Privacy scores as exact fractions, where that is cheap: weights of 0 and 1, or a tiny table."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.metrics.score_attributes import Attributes
 from privacy_plugin.metrics.score_result import ERROR, Floats
 
 _TINY = 512  # sets K of all distinct people together
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExactScores:
+    """Exact scores of the distinct people of a relation: the different ones, and which of them each person has."""
+
+    different: tuple[Fraction, ...]
+    places: Integers
+
+    @property
+    def maximum(self) -> Fraction:
+        """The highest score."""
+        return max(self.different)
+
+    def average(self, counts: Integers) -> Fraction:
+        """The average over people."""
+        people: list[int] = sum_by(self.places, counts, len(self.different)).tolist()
+        total = sum((score * count for score, count in zip(self.different, people, strict=True)), Fraction(0))
+        return total / sum(people)
+
+
 def exact_scores(
     related: Attributes, scores: Floats, *, saturation: Fraction, confidence: Fraction
-) -> list[Fraction] | None:
-    """Return the exact score of every distinct person of the relation, or None where only floats are at hand.
+) -> ExactScores | None:
+    """Return the exact scores of the distinct people of the relation, or None where only floats are at hand.
 
     With weights of 0 and 1 every score is n / (s + n) for a whole number n of inferred attributes, which the float
     tells; otherwise every set K of a tiny table is tried.
@@ -26,7 +46,7 @@ def exact_scores(
     return None
 
 
-def _by_counting(scores: Floats, saturation: Fraction) -> list[Fraction] | None:
+def _by_counting(scores: Floats, saturation: Fraction) -> ExactScores | None:
     distinct, places = np.unique(scores, return_inverse=True)
     found = []
     for score in distinct.tolist():
@@ -35,7 +55,7 @@ def _by_counting(scores: Floats, saturation: Fraction) -> list[Fraction] | None:
         if abs(float(exact) - score) > ERROR:
             return None
         found.append(exact)
-    return [found[place] for place in places.tolist()]
+    return ExactScores(different=tuple(found), places=places.astype(np.int64))
 
 
 def _is_tiny(related: Attributes) -> bool:
@@ -46,22 +66,15 @@ def _is_tiny(related: Attributes) -> bool:
     return max(sizes) <= 16 and sum(2**size for size in sizes) <= _TINY
 
 
-def _by_trying(related: Attributes, saturation: Fraction, confidence: Fraction) -> list[Fraction]:
+def _by_trying(related: Attributes, saturation: Fraction, confidence: Fraction) -> ExactScores:
     from privacy_plugin.kernels.score_weight import exact_score
 
     parameters = {"saturation": float(saturation), "confidence": float(confidence)}
     rows = range(len(related.relation.counts))
-    return [exact_score(related.relation, row=row, **parameters)[0] for row in rows]
+    found = tuple(exact_score(related.relation, row=row, **parameters)[0] for row in rows)
+    return ExactScores(different=found, places=np.arange(len(found), dtype=np.int64))
 
 
 def _survives_floats(number: Fraction) -> bool:
     """Tell whether the kernels, which read floats as the decimals they print as, see this very number."""
     return Fraction(repr(float(number))) == number
-
-
-def exact_average(scores: Sequence[Fraction], counts: Sequence[int]) -> Fraction:
-    """The average over people, summed once for each distinct score."""
-    people: dict[Fraction, int] = {}
-    for score, count in zip(scores, counts, strict=True):
-        people[score] = people.get(score, 0) + int(count)
-    return sum((score * count for score, count in people.items()), Fraction(0)) / sum(people.values())
