@@ -55,6 +55,22 @@ class SqlTable:
         return self._bind.dialect.name
 
     @property
+    def bind(self) -> Engine | Connection:
+        """The engine or connection through which the database is reached."""
+        return self._bind
+
+    @property
+    def name(self) -> str | None:
+        """The table's name with every part quoted, or None for a query."""
+        parts = self._origin.parts
+        return ".".join('"' + part.replace('"', '""') + '"' for part in parts) if parts else None
+
+    @property
+    def selectable(self) -> sa.FromClause:
+        """The table or query as SQLAlchemy selects from it."""
+        return self._origin.clause
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, asked of the database."""
         with self._connected("reading the columns") as connection:

@@ -364,6 +364,16 @@ def test_queries_are_tables(engine: str, tmp_path: Path) -> None:
             _ = sql_table(bind, sa.text(f"SELECT city, city FROM {name}")).columns
 
 
+def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
+    run(sqlite, 'CREATE TABLE "a""b" AS SELECT 1 AS x')
+    table = sql_table(sqlite, 'main."a""b"')
+    assert (table.bind, table.name, table.engine) == (sqlite, '"main"."a""b"', "sqlite")
+    with sqlite.connect() as connection:
+        assert connection.execute(sa.select(sa.text("*")).select_from(table.selectable)).all() == [(1,)]
+        assert connection.exec_driver_sql(f"SELECT * FROM {table.name}").all() == [(1,)]
+    assert sql_table(sqlite, sa.text("SELECT 1 AS x")).name is None
+
+
 def test_what_is_no_table(sqlite: sa.Engine) -> None:
     with pytest.raises(SourceError, match="cannot read int as a table"):
         sql_table(sqlite, 5)
