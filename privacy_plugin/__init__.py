@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
     from privacy_plugin.gate import Verdict
     from privacy_plugin.generalization import generalize
+    from privacy_plugin.generated import audit_generated
     from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
     from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
@@ -53,6 +54,7 @@ _HOMES = {
     "Verdict": "gate",
     "BudgetLedger": "ledger",
     "audit_channel": "channel_audit",
+    "audit_generated": "generated",
     "bucketize": "bucketization",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "given_knowledge",
@@ -106,6 +108,7 @@ __all__ = [
     "Requirement",
     "Verdict",
     "audit_channel",
+    "audit_generated",
     "bucketize",
     "date_hierarchy",
     "delta_presence",

@@ -197,3 +197,17 @@ def _prefix_kept(bits: Bits, item: int, rows: Bits, words: Integers, size: int, 
         if not member[other] and _holds(bits[other], rows, words, size):
             return False
     return True
+
+
+@njit(cache=True)
+def supports(bits: Bits, counts: Integers, items: Integers, offsets: Integers) -> Integers:
+    """Return how many rows hold each of some itemsets, given the bitsets of all items."""
+    plain = bool((counts == 1).all())
+    found = np.zeros(len(offsets) - 1, dtype=np.int64)
+    for itemset in range(len(found)):
+        for word in range(bits.shape[1]):
+            common = ~np.uint64(0)
+            for at in range(offsets[itemset], offsets[itemset + 1]):
+                common &= bits[items[at], word]
+            found[itemset] += _weight(common, word << 6, counts, plain)
+    return found
