@@ -81,8 +81,13 @@ def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> 
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
+    return negations_of(histograms)
+
+
+def negations_of(histograms: Histograms) -> tuple[Fraction, ...]:
+    """Return the same for 0 to width - 1 facts, for histograms that are there already."""
     numerators, denominators = _largest_posteriors(
-        histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, facts
+        histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, histograms.width - 1
     )
     return tuple(Fraction(int(top), int(bottom)) for top, bottom in zip(numerators, denominators, strict=True))
 

@@ -29,6 +29,7 @@ from numba import njit
 from privacy_plugin.kernels.disclosure import absence_into, disclosure_error, least_absences
 from privacy_plugin.kernels.disclosure_histograms import (
     FloatArray,
+    Histograms,
     IntArray,
     distinct_histograms,
     validated_knowledge,
@@ -47,10 +48,23 @@ def class_disclosures(*, offsets: object, value_counts: object, knowledge: int) 
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    buckets = (histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, facts + 1)
-    plain, _ = least_absences(*buckets)
-    ratios = _least_aimed(*buckets, _least_free(plain))
-    return (1.0 / (1.0 + ratios))[histograms.members], disclosure_error(knowledge=facts)
+    plain, _ = least_absences(
+        histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, histograms.width
+    )
+    return disclosures_of(histograms, plain), disclosure_error(knowledge=facts)
+
+
+def disclosures_of(histograms: Histograms, plain: FloatArray) -> FloatArray:
+    """Return the same for histograms that are there already, and the least m_b(0..width) of all of them."""
+    ratios = _least_aimed(
+        histograms.offsets,
+        histograms.counts,
+        histograms.sizes,
+        histograms.representatives,
+        histograms.width,
+        _least_free(plain),
+    )
+    return (1.0 / (1.0 + ratios))[histograms.members]
 
 
 def class_negations(*, offsets: object, value_counts: object, knowledge: int) -> tuple[IntArray, IntArray]:

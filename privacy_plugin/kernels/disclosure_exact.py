@@ -114,7 +114,21 @@ def worst_knowledge(
     """
     facts = validated_knowledge(knowledge)
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
-    columns = _tied_rows(histograms)
+    solved = solve(histograms, value_counts=np.asarray(value_counts, dtype=np.int64), limit=limit)
+    return solved.curve, solved.witness
+
+
+class Solved(NamedTuple):
+    """What an attacker reaches with 0 to width - 1 implications, and the least m_b(0..width) of all buckets."""
+
+    curve: tuple[Fraction, ...]
+    witness: DisclosureWitness
+    plain: FloatArray
+
+
+def solve(histograms: Histograms, *, value_counts: IntArray, limit: int = TIE_LIMIT) -> Solved:
+    """Do what `worst_knowledge` does for histograms that are there already; `value_counts` is what they came from."""
+    columns, plain = _tied_rows(histograms)
     is_maximum = _number_of_ties(columns) <= limit and all(
         fits(rows.size, column % histograms.width + 1) for column, rows in enumerate(columns)
     )
@@ -122,18 +136,21 @@ def worst_knowledge(
         columns = [rows[:1] for rows in columns]
     products = _least_products(histograms, columns)
     shortest = next(product for product in products if product.ratio == products[-1].ratio)
-    target, antecedents = _atoms_of(shortest, histograms, np.asarray(value_counts, dtype=np.int64))
+    target, antecedents = _atoms_of(shortest, histograms, value_counts)
     witness = DisclosureWitness(
         target=target,
         antecedents=antecedents,
         disclosure=1 / (1 + shortest.ratio),
         is_maximum=is_maximum,
     )
-    return tuple(1 / (1 + product.ratio) for product in products), witness
+    return Solved(tuple(1 / (1 + product.ratio) for product in products), witness, plain)
 
 
-def _tied_rows(histograms: Histograms) -> list[IntArray]:
-    """Number the histograms that may have the least m_b(1..width), then the least aimed m_b(1..width)."""
+def _tied_rows(histograms: Histograms) -> tuple[list[IntArray], FloatArray]:
+    """Number the histograms that may have the least m_b(1..width), then the least aimed m_b(1..width).
+
+    Also returns the least m_b(0..width), as computed.
+    """
     width = histograms.width
     # Every positive factor is at least 1 / size: below this product of logarithms nothing underflows to 0.
     zero_is_exact = width * int(histograms.sizes.max()).bit_length() < 900
@@ -149,7 +166,7 @@ def _tied_rows(histograms: Histograms) -> list[IntArray]:
             tied = _near_least(joined, width=width, zero_is_exact=zero_is_exact)
             rows[column] = np.concatenate([rows[column], chunk])[tied]
             values[column] = joined[tied]
-    return rows
+    return rows, np.array([1.0, *(float(kept.min()) for kept in values[:width])])
 
 
 def _aim(histograms: Histograms, rows: IntArray) -> FloatArray:

@@ -143,20 +143,25 @@ class _Found:
 
 
 def _implications(histograms: Histograms, knowledge: int) -> _Found:
-    from privacy_plugin.kernels.disclosure import disclosure_curve
-    from privacy_plugin.kernels.disclosure_classes import class_disclosures
-    from privacy_plugin.kernels.disclosure_exact import worst_knowledge
+    from privacy_plugin.kernels.disclosure import disclosure_curve, disclosure_error, negations_of
+    from privacy_plugin.kernels.disclosure_classes import disclosures_of
+    from privacy_plugin.kernels.disclosure_exact import solve
+    from privacy_plugin.kernels.disclosure_histograms import distinct_histograms
 
     facts = _telling(histograms, knowledge)
-    buckets: dict[str, Any] = {"offsets": histograms.offsets, "value_counts": histograms.counts, "knowledge": facts}
+    buckets: dict[str, Any] = {"offsets": histograms.offsets, "value_counts": histograms.counts}
+    distinct = distinct_histograms(**buckets, width=facts + 1)
     curve: Curve
-    curve, witness = worst_knowledge(**buckets)
-    values, rounding = class_disclosures(**buckets)
+    curve, witness, plain = solve(distinct, value_counts=histograms.counts)
+    rounding = disclosure_error(knowledge=facts)
     if not witness.is_maximum:
-        curve = tuple(disclosure_curve(**buckets)[0].tolist())
+        curve = tuple(disclosure_curve(**buckets, knowledge=facts)[0].tolist())
     return _Found(
-        curves={"implications": _continued(curve, knowledge), "negations": _negation_curve(histograms, knowledge)},
-        values=values,
+        curves={
+            "implications": _continued(curve, knowledge),
+            "negations": _continued(negations_of(distinct), knowledge),
+        },
+        values=disclosures_of(distinct, plain),
         target=witness.target,
         facts=witness.antecedents,
         probability=witness.disclosure,
