@@ -98,6 +98,8 @@ class FileSource:
 
 
 def _require_suffix(path: Path) -> None:
+    if ":/" in str(path):  # an address may hold a password, so it is not repeated; a path loses one of two slashes
+        raise SourceError("an address is no file; give a path, or sql_table(engine, 'schema.table') for a database")
     if path.suffix.lower() not in _SUFFIXES:
         raise SourceError(f"cannot tell the format of {str(path)!r}; valid endings are {', '.join(_SUFFIXES)}")
 

@@ -83,6 +83,9 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         open_source(tmp_path / "folder.csv")
     with pytest.raises(SourceError, match=r"valid endings are \.csv, \.tsv, \.parquet"):
         open_source(write(tmp_path, "a\n1\n", "data.txt"))
+    with pytest.raises(SourceError, match="an address is no file") as caught:
+        open_source("postgresql://someone:secret@host/db.csv")
+    assert "secret" not in str(caught.value)
     with pytest.raises(SourceError, match="cannot read the file"):
         open_source(write(tmp_path, b"PAR1 no, not really", "broken.parquet"))
 
