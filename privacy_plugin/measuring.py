@@ -2,7 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
@@ -10,6 +12,20 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import Metric, find_metric
 from privacy_plugin.sources import Source, open_source
+
+Progress = Callable[[float, int], None]
+
+_REPORTED_TO: ContextVar[Progress | None] = ContextVar("reported_to", default=None)
+
+
+@contextmanager
+def reporting(progress: Progress) -> Iterator[None]:
+    """Hear of the progress of whatever is measured inside, however many gates and requirements lie between."""
+    before = _REPORTED_TO.set(progress)
+    try:
+        yield
+    finally:
+        _REPORTED_TO.reset(before)
 
 
 class Tables:
@@ -47,17 +63,18 @@ def measure(
     *,
     population: Any = None,
     unit: str | None = None,
-    progress: Callable[[float, int], None] | None = None,
+    progress: Progress | None = None,
     **arguments: Any,
 ) -> Measurement:
     """Measure one metric on anything a source accepts (or on the `Tables` of one).
 
-    `progress(share, steps)` is called now and then by metrics that take long; others never call it.
+    `progress(share, steps)` is called now and then by metrics that take long; others never call it. Without one,
+    whoever listens through `reporting` is told.
     """
     options = {name: value for name, value in arguments.items() if name not in metric.roles}
     metric.require_options(options)
     if metric.reports_progress:
-        options["progress"] = progress
+        options["progress"] = progress or _REPORTED_TO.get()
     roles = role_columns(metric, arguments)
     columns = [name for names in roles.values() for name in ([names] if isinstance(names, str) else names)]
     require_columns(columns, columns, role=" and ".join(roles))

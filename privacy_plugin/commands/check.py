@@ -19,6 +19,7 @@ from privacy_plugin.commands.options import (
 )
 from privacy_plugin.commands.terminal import Terminal, command
 from privacy_plugin.commands.verdicts import exit_code, show_verdict
+from privacy_plugin.measuring import reporting
 from privacy_plugin.policy import Policy
 
 Partition = Annotated[str | None, typer.Option(help="The partition this table is.", show_default=False)]
@@ -53,7 +54,8 @@ def check(
     opened = open_input(data, url, table)
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
-    with terminal.working(f"judging {opened.name} by {len(rules.requirements)} requirements"):
+    words = f"judging {opened.name} by {len(rules.requirements)} requirements"
+    with terminal.working(words) as say, reporting(lambda share, _: say(f"{words}: {share:.0%}")):
         verdict = rules.judge(
             source, population=others, partition=partition, fingerprint=certificate_folder is not None
         )

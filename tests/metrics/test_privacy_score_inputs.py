@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, EmptyTableError, HierarchyError, ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.measuring import reporting
 from privacy_plugin.metrics.score_leaves import leaves_held
 from privacy_plugin.metrics.score_weights import read_weights, written_weights
 from tests.oracles import score_tables as oracle
@@ -359,6 +360,12 @@ def test_progress_is_told():
     seen = []
     pp.privacy_score(wide(), attributes=list(wide()), progress=lambda share, steps: seen.append((share, steps)))
     assert seen[-1][0] == 1
+    heard = []
+    with reporting(lambda share, steps: heard.append((share, steps))):
+        pp.require("privacy_score", below=0.5).judge(wide(), attributes=list(wide()))
+    assert heard == seen
+    pp.privacy_score(wide(), attributes=list(wide()))
+    assert heard == seen
 
 
 def test_a_person_who_is_not_there_has_no_witness(visits):
