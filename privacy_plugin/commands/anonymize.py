@@ -73,7 +73,7 @@ def anonymize(
         chosen = load_plan(apply_plan) if apply_plan else _search(rules, source, others)
         _require_same_columns(rules, chosen)
         progress("generalizing")
-        with _staged(opened, chosen, source, output) as staged:
+        with _staged(opened, chosen, source, others, output) as staged:
             progress("judging the result")
             verdict = rules.judge(staged, population=others, fingerprint=True)
             if verdict.passed:
@@ -125,13 +125,13 @@ def _require_same_columns(policy: Policy, plan: Plan) -> None:
 
 
 @contextmanager
-def _staged(opened: Input, plan: Plan, source: Source, output: str) -> Iterator[Source]:
+def _staged(opened: Input, plan: Plan, source: Source, population: Source | None, output: str) -> Iterator[Source]:
     """Write the generalized table beside the output, for as long as it is judged."""
     if opened.engine is None:
         path = Path(output)
         staging = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
         try:
-            plan.apply(source, target=str(staging), keep=source.columns)
+            plan.apply(source, target=str(staging), keep=source.columns, population=population)
             yield open_source(staging)
         finally:
             staging.unlink(missing_ok=True)
@@ -139,7 +139,7 @@ def _staged(opened: Input, plan: Plan, source: Source, output: str) -> Iterator[
     parts = (*split_name(output)[:-1], f"privacy_plugin_judged_{secrets.token_hex(4)}")
     name = ".".join(f'"{part}"' for part in parts)
     try:
-        plan.apply(source, target=name, keep=source.columns)
+        plan.apply(source, target=name, keep=source.columns, population=population)
         yield sql_table(opened.engine, name)
     finally:
         with opened.engine.begin() as connection:

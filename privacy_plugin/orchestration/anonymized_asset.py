@@ -76,16 +76,14 @@ def build_anonymized_asset(
         partition = partition_of(context, partitions)
         with told_without_values("anonymizing"):
             source = open_source(reads.data(context, handed, partition))
+            compared = _population_argument(rules, others, context, handed)
             plan = generalize(
-                source,
-                hierarchies=hierarchies,
-                requirements=rules.requirements,
-                **rules.anonymize,
-                **_population_argument(rules, others, context, handed),
+                source, hierarchies=hierarchies, requirements=rules.requirements, **rules.anonymize, **compared
             )
             kept = tuple(column for column in source.columns if _is_kept(rules, column))
             left_out = [column for column in source.columns if column not in kept]
-            made = plan.apply(source, target=placed(written, reads=reads, partition=partition), keep=kept)
+            target = placed(written, reads=reads, partition=partition)
+            made = plan.apply(source, target=target, keep=kept, **compared)
             path = getattr(context.resources, certificates).plan_path(key, partition)
             plan.save(path)
         metadata = _metadata(plan, path, left_out)

@@ -62,3 +62,23 @@ def test_people_that_the_population_lacks_are_told_by_number(both: Path, run: Ru
     assert result.exit_code == 2
     reasons = [finding["reason"] for finding in json.loads(result.stdout)["findings"]]
     assert all("1 of the table's 13 classes have more rows" in reason for reason in reasons)
+
+
+def test_a_table_is_generalized_until_nobody_stands_out_of_the_population(both: Path, run: Run) -> None:
+    drawn = people().drop(columns="remark").iloc[::3]
+    drawn.to_csv(both / "visits.csv", index=False)
+    columns = {
+        "person": "identifier",
+        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
+        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
+        "illness": "insensitive",
+    }
+    people().to_csv(both / "register.csv", index=False)
+    write_policy(both, columns=columns, requirements=[{"delta_presence": {"between": [0.2, 0.5]}}], anonymize={})
+    where = ["-p", both / "policy.yaml", "--population", both / "register.csv"]
+    assert run("check", both / "visits.csv", *where, "--without-identifiers").exit_code == 1
+    result = run("anonymize", both / "visits.csv", *where, "-o", both / "release.csv", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["verdict"]
+    assert told["population_fingerprint"]["rows"] == len(people())
+    assert run("check", both / "release.csv", *where).exit_code == 0

@@ -6,9 +6,9 @@ from typing import Any
 import dagster as dg
 import pandas as pd
 
-from privacy_plugin.orchestration import build_privacy_checks
+from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, judging, outcome, policy_dict, released
+from tests.orchestration.pipeline import Pipeline, judging, outcome, policy_dict, raw_rows, released
 
 REGISTER = pd.DataFrame({"age": [30, 40] * 60, "zip": ["100", "100", "101", "101"] * 30})
 PRESENCE = {"delta_presence": {"between": [0.1, 0.5]}}
@@ -56,3 +56,25 @@ def test_a_frame_of_an_asset_is_a_population_too(pipeline: Pipeline) -> None:
     checks = build_privacy_checks(asset="judged", table="judged", policy=pipeline.policy, population="everybody")
     pipeline.definitions = [everybody, pipeline.definitions[0], checks]
     assert outcome(pipeline.run()) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
+
+
+def test_an_asset_is_generalized_until_nobody_stands_out_of_the_population(pipeline: Pipeline) -> None:
+    pipeline.policy = Policy.from_dict(policy_dict(requirements=[{"delta_presence": {"between": [0.1, 0.6]}}]))
+    everybody = raw_rows(120)
+    pipeline.write("register", everybody.drop(columns=["name", "disease"]))
+    pipeline.write("raw", everybody.iloc[::3])
+    compared: dict[str, Any] = {
+        "policy": pipeline.policy,
+        "population": "register",
+        "population_table": "register",
+    }
+    pipeline.definitions = [
+        dg.AssetSpec("raw"),
+        build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared),
+        build_privacy_checks(asset="anonymized", table="anonymized", **compared),
+        build_release_asset(name="release", asset="anonymized", table="anonymized", policy=pipeline.policy),
+    ]
+    result = pipeline.run()
+    assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
+    assert released(result)
+    assert len(pipeline.read("release") or []) == 40
