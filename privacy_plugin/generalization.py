@@ -8,7 +8,7 @@ from privacy_plugin.anonymizers.losses import require_loss
 from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.lattice_rules import least_size, with_hierarchies
-from privacy_plugin.lattice_strategies import PICTURED, Found, search
+from privacy_plugin.lattice_strategies import PICTURED, Found, least_loss, search
 from privacy_plugin.lattice_task import LatticeTask
 from privacy_plugin.measuring import Tables, measure
 from privacy_plugin.plan import LatticeNode, Plan, TradeOff
@@ -208,11 +208,8 @@ def _cheap_trade_off(task: LatticeTask) -> tuple[TradeOff, ...]:
 
 def _trade_off(task: LatticeTask, ks: Sequence[int]) -> tuple[TradeOff, ...]:
     others = tuple(requirement for requirement in task.requirements if least_size(requirement) is None)
-    curve = []
-    for k in ks:
-        found = search(replace(task, requirements=(require("k_anonymity", at_least=k), *others)), None)
-        curve.append(TradeOff(k=k, loss=None if found is None else found.best.loss))
-    return tuple(curve)
+    asked = [replace(task, requirements=(require("k_anonymity", at_least=k), *others)) for k in ks]
+    return tuple(TradeOff(k=k, loss=least_loss(one)) for k, one in zip(ks, asked, strict=True))
 
 
 def _named(task: LatticeTask, node: tuple[int, ...]) -> dict[str, int]:

@@ -48,17 +48,17 @@ class WalkedLattice:
 
     def classes(self) -> Integers:
         """How many classes of every node pass."""
-        from privacy_plugin.kernels.lattice_totals import passing_classes
+        from privacy_plugin.kernels.lattice import passing_classes
 
         rules = self.known.rules
         return passing_classes(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
 
     def discernibility(self) -> Integers:
         """The sum of their squared sizes, plus all rows for every row that fails."""
-        from privacy_plugin.kernels.lattice_totals import discernibilities
+        from privacy_plugin.kernels.lattice import discernibility
 
         rules = self.known.rules
-        return discernibilities(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
+        return discernibility(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
 
 
 def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, Any]:

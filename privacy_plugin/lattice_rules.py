@@ -24,7 +24,7 @@ from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.requirement import Requirement
 
 if TYPE_CHECKING:
-    from privacy_plugin.kernels.rule_table import ClassRule
+    from privacy_plugin.kernels.lattice import ClassRule
 
 _LARGEST = 2**62  # the walk compares exactly up to here
 _NEVER = 2**53  # more rows than any table has
@@ -116,7 +116,7 @@ def _rule(
 
 
 def _diversity(requirement: Requirement, column: int, dictionary: Dictionary, rows: int) -> "ClassRule | None":
-    from privacy_plugin.kernels.rule_table import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+    from privacy_plugin.kernels.lattice import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 
     bound, options = requirement.limit.bounds[0], requirement.options
     variant = options.get("variant", "distinct")
@@ -130,7 +130,7 @@ def _diversity(requirement: Requirement, column: int, dictionary: Dictionary, ro
 
 
 def _closeness(requirement: Requirement, column: int, dictionary: Dictionary, rows: int) -> "ClassRule | None":
-    from privacy_plugin.kernels.rule_table import Closeness
+    from privacy_plugin.kernels.lattice import Closeness
 
     bound, ground = requirement.limit.bounds[0], requirement.options.get("ground", "equal")
     levels = None
@@ -145,7 +145,7 @@ def _closeness(requirement: Requirement, column: int, dictionary: Dictionary, ro
 
 
 def _presence(requirement: Requirement, column: int, dictionary: Dictionary, rows: int) -> "ClassRule":
-    from privacy_plugin.kernels.rule_table import Presence
+    from privacy_plugin.kernels.lattice import Presence
 
     return Presence(low=requirement.limit.bounds[0], high=requirement.limit.bounds[-1])
 

@@ -21,7 +21,8 @@ PICTURED = 200  # nodes that are kept with the plan, for the picture
 _MOST_COUNTED = 4_000_000  # nodes that are counted one and all
 _MOST_PRUNED = 50_000_000  # nodes of which a table of yes and no is kept
 _MOST_VISITS = 500_000_000  # distinct rows * nodes that are judged one by one: some minutes
-_FEW_JUDGED = 64
+_JUDGED_AT_LEAST = 1_000
+_FEW_JUDGED = 64  # allowed nodes that are all judged, only to list the minimal ones
 _TOLD_EVERY = 25
 
 Progress = Callable[[str], None]
@@ -79,6 +80,21 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
     return _by_table(task, judge, inherited)
 
 
+def least_loss(task: LatticeTask) -> float | None:
+    """Return the least loss alone, by one walk over the lattice where that decides every node."""
+    if not task.known.local or task.nodes > _MOST_COUNTED:
+        found = search(task, None)
+        return None if found is None else found.best.loss
+    counted = task.counted()
+    eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
+    if not eligible.any():
+        return None
+    if task.bounds_are_losses:
+        return float(bounds[eligible].min())
+    best, _, _ = least(bounds, eligible, task.by_sizes if task.sizes_only else task.judge)
+    return None if best is None else best.loss
+
+
 def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found | None:
     """Count what is known of every node, then judge by rising loss, or decide by tagging."""
     counted = task.counted()
@@ -91,9 +107,9 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
         best, certain = judge.best_of(minimal), True
         words += f", {asked:,} judged by every requirement decide the rest"
     else:
-        by_sizes = task.sizes_only and task.loss_name in ("entropy", "loss_metric") and task.most_suppressed > 0
-        refine = task.loss_by_sizes if by_sizes else None
-        most = max(_MOST_VISITS // task.table.distinct, 1_000)
+        cheaper = task.sizes_only and not task.bounds_are_losses
+        refine = (lambda node: task.by_sizes(node).loss) if cheaper else None
+        most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
         best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
         feasible, minimal = _feasible(task, judge, eligible)
         if not task.known.local:

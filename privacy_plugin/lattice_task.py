@@ -177,7 +177,12 @@ class LatticeTask:
         found: Mask = np.isin(packed[: self.table.distinct], packed[self.table.distinct :])
         return found
 
-    def loss_by_sizes(self, node: Node) -> float:
-        """Return the loss if the classes that are too small are suppressed, and nothing else."""
+    def by_sizes(self, node: Node) -> Judged:
+        """Judge a node as if only the classes that are too small had to be suppressed."""
         gone = small_class_lines(self.codes, self.table.counts, self.maps, node, k=self.least_size)
-        return self.loss.of(node, gone)
+        return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
+
+    @property
+    def bounds_are_losses(self) -> bool:
+        """Whether the bounds of a loss are the losses themselves, if nothing but the failing rows is suppressed."""
+        return self.most_suppressed == 0 or self.loss_name not in ("entropy", "loss_metric")

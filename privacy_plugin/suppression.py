@@ -83,11 +83,16 @@ def grouped(
     if unit is None:
         return source.frequencies(columns)
     require_columns([unit], source.columns, role="unit")
-    people = source.frequencies(columns, unit=unit)
     for requirement in requirements:
-        finding = requirement.judge(people, quasi_identifiers=list(columns), unit=unit)
-        if finding.status == "not_evaluated":
-            raise ParameterError(finding.reason)
+        if not requirement.definition.counts_people:
+            raise ParameterError(
+                f"{requirement.metric} is defined for one row a person and cannot count people by the unit column "
+                f"{unit!r}; aggregate the table to one row a person first"
+            )
+    people = source.frequencies(columns, unit=unit)
+    people.require_rows()
+    for requirement in requirements:  # some variants of a metric refuse people too
+        requirement.definition.measure(people, quasi_identifiers=columns, **requirement.options)
     if people.rows != source.frequencies([unit]).distinct:
         raise ParameterError(
             f"some people have rows in more than one combination of {', '.join(map(repr, columns))}; when those merge, "

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, EmptyTableError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
+from privacy_plugin.generalization import loss_against_k
 from tests.oracles import class_metrics as oracle
+from tests.oracles.generalization import minimal as oracle_minimal
 
 AGES = {
     21: (21, "20s", "young", "*"),
@@ -170,3 +173,160 @@ def test_the_sensitive_column_is_no_quasi_identifier():
 def test_an_empty_table_has_no_plan():
     with pytest.raises(EmptyTableError):
         pp.generalize(frame_of([]), hierarchies=HIERARCHIES, requirements=[pp.require("k_anonymity", at_least=1)])
+
+
+VISITS = pd.DataFrame(
+    {
+        "person": [1, 1, 1, 2, 3, 4, 5, 6],
+        "zip": ["8001", "8001", "8001", "8001", "8002", "8003", "3001", "3002"],
+    }
+)
+ZIPS = {"zip": pp.mask_hierarchy(length=4)}
+
+
+def test_with_a_unit_people_are_counted_and_not_their_rows():
+    k2 = pp.require("k_anonymity", at_least=2)
+    k3 = pp.require("k_anonymity", at_least=3)
+    assert pp.generalize(VISITS.head(4), hierarchies=ZIPS, requirements=[k3]).levels == {"zip": 0}
+    with pytest.raises(InfeasibleError, match="2 of 2 rows"):
+        pp.generalize(VISITS.head(4), hierarchies=ZIPS, requirements=[k3], unit="person")
+    plan = pp.generalize(VISITS, hierarchies=ZIPS, requirements=[k2], unit="person")
+    assert (plan.levels, plan.rows, plan.unit) == ({"zip": 1}, 6, "person")
+    plan = pp.generalize(VISITS, hierarchies=ZIPS, requirements=[k3], unit="person", max_suppression=0.34)
+    assert (plan.levels, plan.suppressed) == ({"zip": 1}, 2)
+    released = plan.apply(VISITS)
+    assert len(released) == 6
+    assert k3.judge(released, quasi_identifiers=["zip"], unit="person").passed
+
+
+def test_people_in_several_classes_cannot_be_counted_and_are_refused():
+    moved = VISITS.assign(zip=["8001", "8002", "8001", *VISITS["zip"][3:]])
+    with pytest.raises(ParameterError, match="Aggregate the table to one row for every 'person' first"):
+        pp.generalize(moved, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=2)], unit="person")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "words"),
+    [
+        (pp.require("l_diversity", at_least=2, sensitive="zip"), "defined for one row a person"),
+        (pp.require("reidentification_risk", variant="average", at_most=0.5), "one row a person"),
+    ],
+)
+def test_what_the_gate_does_not_count_by_people_the_search_does_not_either(requirement, words):
+    with pytest.raises(ParameterError, match=words):
+        pp.generalize(VISITS.assign(unit=VISITS["person"]), hierarchies=ZIPS, requirements=[requirement], unit="unit")
+
+
+def test_a_unit_that_does_not_exist_is_refused():
+    with pytest.raises(ColumnError, match="unit"):
+        pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=2)], unit="persons")
+
+
+def test_more_rows_wanted_than_there_are_is_told_before_any_search():
+    with pytest.raises(InfeasibleError, match=r"\(the table has 8 rows\)"):
+        pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=9)])
+
+
+def test_progress_is_told_in_words_where_nodes_are_judged_one_by_one():
+    told = []
+    frame = pd.DataFrame({name: [str(n % 3) for n in range(9)] for name in "abcdef"})
+    three = TableHierarchy({str(n): (f"<{n // 2}", "*") for n in range(3)})
+    pp.generalize(
+        frame,
+        hierarchies=dict.fromkeys("abcdef", three),
+        requirements=[pp.require("reidentification_risk", variant="average", at_most="1/9")],
+        max_suppression=0.2,
+        progress=told.append,
+    )
+    assert told[0].startswith("counting all 729 generalizations")
+    assert told[1] == "25 of 729 generalizations judged one by one"
+
+
+def test_a_curve_of_loss_against_k_comes_with_a_small_lattice():
+    frame = frame_of([(21, "Bern", "a"), (25, "Bern", "b"), (34, "Basel", "a"), (34, "Basel", "b")])
+    k2 = pp.require("k_anonymity", at_least=2)
+    plan = pp.generalize(frame, hierarchies=HIERARCHIES, requirements=[k2])
+    curve = {point.k: point.loss for point in plan.trade_off}
+    assert list(curve) == [2, 3, 5, 10, 20, 50, 100]
+    assert curve[2] == plan.loss
+    assert curve[3] > curve[2]
+    assert curve[5] is None
+    assert loss_against_k(frame, hierarchies=HIERARCHIES, ks=list(curve)) == plan.trade_off
+    for loss in ("entropy", "loss_metric", "discernibility", "average_class_size"):
+        given = {"hierarchies": HIERARCHIES, "max_suppression": 0.25, "loss": loss}
+        found = loss_against_k(frame, ks=[2, 3], **given)
+        expected = [
+            pp.generalize(frame, requirements=[pp.require("k_anonymity", at_least=k)], **given).loss for k in (2, 3)
+        ]
+        assert [point.loss for point in found] == pytest.approx(expected)
+
+
+def test_the_curve_keeps_the_other_requirements():
+    frame = frame_of([(21, "Bern", "a"), (25, "Bern", "a"), (34, "Bern", "b"), (51, "Basel", "b")])
+    diverse = pp.require("l_diversity", at_least=2)
+    given = {"hierarchies": HIERARCHIES, "sensitive": "disease"}
+    curve = loss_against_k(frame, requirements=[diverse], ks=[1, 2], **given)
+    plan = pp.generalize(frame, requirements=[diverse], **given)
+    assert [point.loss for point in curve] == [plan.loss, plan.loss]
+    assert plan.trade_off == ()  # nobody asked for a k
+
+
+EVERYBODY = [(21, "Bern"), (21, "Bern"), (25, "Biel"), (25, "Biel"), (34, "Bern"), (34, "Basel"), (51, "Basel")]
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(
+    st.sets(st.sampled_from(range(7)), min_size=1).map(lambda chosen: [(*EVERYBODY[n], "a") for n in chosen]),
+    st.sampled_from([(0, "1/2"), (0, "2/3"), ("1/4", "3/4"), ("1/7", 1)]),
+    st.sampled_from([0.0, 0.4]),
+)
+def test_presence_is_compared_with_the_population_at_the_same_levels(rows, limits, share):
+    low, high = (Fraction(limit) for limit in limits)
+    population = pd.DataFrame(EVERYBODY, columns=["age", "city"]).astype(object)
+    given_parts = {
+        "hierarchies": HIERARCHIES,
+        "requirements": [pp.require("delta_presence", between=limits)],
+        "max_suppression": share,
+        "population": population,
+    }
+    allowed = {}
+    for node in product(range(4), range(3)):
+        table = [(AGES[age][node[0]], CITIES[city][node[1]]) for age, city, _ in rows]
+        there = [(AGES[age][node[0]], CITIES[city][node[1]]) for age, city in EVERYBODY]
+        gone = sum(1 for row in table if not low <= Fraction(table.count(row), there.count(row)) <= high)
+        if low and (gone or set(there) - set(table)):  # who is suppressed is surely not in the table
+            continue
+        if gone < len(rows) and Fraction(gone, len(rows)) <= Fraction(str(share)):
+            loss = Fraction(gone, len(rows)) + Fraction(len(rows) - gone, len(rows)) * Fraction(
+                2 * node[0] + 3 * node[1], 12
+            )
+            allowed[node] = (loss, sum(node), node)
+    if not allowed:
+        with pytest.raises(InfeasibleError, match="not even the most general one"):
+            pp.generalize(frame_of(rows), **given_parts)
+        return
+    plan = pp.generalize(frame_of(rows), **given_parts)
+    assert tuple(plan.levels.values()) == min(allowed.values())[2]
+    assert {tuple(node.values()) for node in plan.minimal_nodes} == oracle_minimal(list(allowed))
+    released = plan.apply(frame_of(rows), population=population)
+    found = pp.delta_presence(
+        released, population=population, quasi_identifiers=["age", "city"], hierarchies=HIERARCHIES
+    )
+    assert low <= found.minimum
+    assert found.maximum <= high
+
+
+def test_a_population_that_is_missing_or_lacks_people_is_told_at_once():
+    rows = [(21, "Bern", "a"), (51, "Basel", "a")]
+    given_parts = {"hierarchies": HIERARCHIES, "requirements": [pp.require("delta_presence", between=(0, 1))]}
+    with pytest.raises(ParameterError, match="give it with population="):
+        pp.generalize(frame_of(rows), **given_parts)
+    population = pd.DataFrame(EVERYBODY, columns=["age", "city"]).astype(object)
+    with pytest.raises(ParameterError, match="everybody in the table must be in the population"):
+        pp.generalize(frame_of(rows), **given_parts, population=population.head(6))
+    stranger = pd.concat([population, pd.DataFrame({"age": [99], "city": ["Bern"]})]).astype(object)
+    with pytest.raises(HierarchyError, match=r"1 value.* of column 'age of the population'"):
+        pp.generalize(frame_of(rows), **given_parts, population=stranger)
+    plan = pp.generalize(frame_of(rows), **given_parts, population=population)
+    with pytest.raises(ParameterError, match="population"):
+        plan.apply(frame_of(rows))
