@@ -148,3 +148,19 @@ def test_wrong_parameters_are_refused():
         minimal_non_faces(relation, max_size=1)
     with pytest.raises(TooLargeError):
         greedy_repair(relation, wanted=0.1, budget=1)
+
+
+def test_added_people_have_the_absent_attributes_of_columns_they_have_nothing_of():
+    """Two columns whose first code means "missing": harmless, and shared by every added person."""
+    codes = [[1, 1], [1, 1], [2, 1], [2, 0], [0, 2]]
+    weights = {"likelihood": [1] * 6, "danger": [0, 1, 1, 0, 1, 1], "cardinalities": [3, 3]}
+    relation = make_relation(codes=codes, **weights)
+    repair = greedy_repair(relation, wanted=0.0, max_false_share=0.9, absent=[0, 3])
+    assert repair.reached
+    assert repair.added
+    lines = [[attribute - start for attribute, start in zip(person, (0, 3), strict=True)] for person in repair.added]
+    extended = make_relation(codes=codes + lines, **weights)
+    rescored = score(extended).lower[extended.inverse][: len(codes)]
+    assert np.allclose(rescored, repair.after[relation.inverse], rtol=0, atol=ERROR)
+    with pytest.raises(ParameterError, match="must be harmless"):
+        greedy_repair(relation, wanted=0.0, absent=[0, 4])

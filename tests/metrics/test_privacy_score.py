@@ -1,6 +1,8 @@
 """The privacy score of tables against its definition, the thesis' examples, and what is true of its theorems."""
 
+import doctest
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -290,3 +292,12 @@ def test_a_witness_reaches_the_score(people, person, confidence):
     row = dict(zip(found.table.columns, found.table.values(person), strict=True))
     for attribute in (*witness.known_attributes, *witness.inferred_attributes):
         assert row[attribute.column] == attribute.value
+
+
+@pytest.mark.parametrize(
+    "module", ["metrics.privacy_score", "metrics.score_leaves", "metrics.score_weights", "score_repair"]
+)
+def test_the_examples_in_the_documentation_run(module):
+    outcome = doctest.testmod(import_module(f"privacy_plugin.{module}"))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
