@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import secrets
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any, Literal
 
 from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy
+from privacy_plugin.frequency.hierarchy_files import write_hierarchy
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
@@ -173,6 +176,47 @@ class Plan:
         staging = Path(path).with_name(f"{Path(path).name}.{secrets.token_hex(4)}")
         staging.write_text(json.dumps(self.to_dict(), indent=2), encoding="utf-8")
         os.replace(staging, path)
+
+    def export(self, folder: str | Path, *, data: Any = None) -> Path:
+        """Write what the plan applies as files that other tools read, all or none, and return the new folder.
+
+        One `value;level1;...;*` file a quasi-identifier, of the values that occur in `data` or, without it, those that
+        the hierarchy lists; and `levels.csv` with the file, the level and the height of every column. The files hold
+        raw values by their nature.
+        """
+        target = Path(folder)
+        values = {name: self._values_of(name, data) for name in self.levels}
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ParameterError(f"{str(folder)!r} exists and is no empty folder; export to a new one")
+        staging = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+        try:
+            staging.mkdir(parents=True)
+            lines = ["column;file;level;of\n"]
+            for number, (name, level) in enumerate(self.levels.items(), start=1):
+                file = f"{number:02d}_{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}.csv"
+                write_hierarchy(self.hierarchies[name], staging / file, values=values[name])
+                quoted = '"' + name.replace('"', '""') + '"'
+                lines.append(f"{quoted};{file};{level};{self.hierarchies[name].height}\n")
+            (staging / "levels.csv").write_text("".join(lines), encoding="utf-8")
+            if target.exists():
+                target.rmdir()
+            os.replace(staging, target)
+        except OSError as problem:
+            raise ParameterError(f"cannot write the folder {str(folder)!r}: {type(problem).__name__}") from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return target
+
+    def _values_of(self, column: str, data: Any) -> tuple[Value, ...]:
+        if data is not None:
+            return open_source(data).frequencies([column]).dictionary(column)
+        hierarchy = self.hierarchies[column]
+        if not isinstance(hierarchy, TableHierarchy):
+            raise ParameterError(
+                f"the hierarchy of column {column!r} follows a rule and lists no values; give the data whose values "
+                "are to be written with data="
+            )
+        return hierarchy.values
 
 
 def load_plan(path: str | Path) -> Plan:

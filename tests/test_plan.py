@@ -1,3 +1,4 @@
+import csv
 import json
 from fractions import Fraction
 
@@ -6,7 +7,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, HierarchyError, InfeasibleError, ParameterError
-from privacy_plugin.plan import Plan
+from privacy_plugin.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.sources import open_source
 
 AGES = pp.interval_hierarchy(start=0, stop=100, widths=[10, 50])
@@ -195,3 +196,73 @@ def test_what_is_no_plan_is_not_loaded(tmp_path, text):
         pp.load_plan(tmp_path / "plan.json")
     with pytest.raises(ParameterError, match="FileNotFoundError"):
         pp.load_plan(tmp_path / "missing.json")
+
+
+def exported(folder):
+    with (folder / "levels.csv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter=";"))
+
+
+def test_what_a_plan_applies_is_exported_as_files_that_read_back(tmp_path):
+    plan = plan_of(levels={"age": 1, "zip": 2})
+    folder = plan.export(tmp_path / "mapping", data=frame_of())
+    lines = exported(folder)
+    assert [(line["column"], line["level"], line["of"]) for line in lines] == [("age", "1", "3"), ("zip", "2", "4")]
+    for line in lines:
+        again, given = pp.read_hierarchy(folder / line["file"]), plan.hierarchies[line["column"]]
+        for value in frame_of()[line["column"]]:
+            assert [again.generalize(value, n) for n in range(1, given.height + 1)] == [
+                given.generalize(value, n) for n in range(1, given.height + 1)
+            ]
+    assert [item.name for item in tmp_path.iterdir()] == ["mapping"]
+
+
+def test_listed_values_are_exported_without_data_and_names_make_no_paths(tmp_path):
+    hierarchy = pp.tree_hierarchy({"a": ["x", "y"], "b": [None]})
+    plan = plan_of(levels={'../s"; e': 1}, hierarchies={'../s"; e': hierarchy})
+    (line,) = exported(plan.export(tmp_path / "mapping"))
+    assert line["column"] == '../s"; e'
+    assert (tmp_path / "mapping" / line["file"]).read_text().splitlines() == ["x;a;*", "y;a;*", ";b;*"]
+    assert sorted(path.name for path in (tmp_path / "mapping").iterdir()) == ["01__s_e.csv", "levels.csv"]
+
+
+def test_an_export_is_whole_or_not_there(tmp_path):
+    with pytest.raises(ParameterError, match="'age' follows a rule and lists no values"):
+        plan_of().export(tmp_path / "mapping")
+    with pytest.raises(HierarchyError):
+        plan_of().export(tmp_path / "mapping", data=frame_of().assign(zip="much too long"))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "precious").touch()
+    with pytest.raises(ParameterError, match="no empty folder"):
+        plan_of().export(tmp_path / "full", data=frame_of())
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match=r"NotADirectoryError|FileExistsError"):
+        plan_of().export(tmp_path / "file" / "mapping", data=frame_of())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
+    (tmp_path / "empty").mkdir()
+    assert exported(plan_of().export(tmp_path / "empty", data=frame_of()))
+
+
+def test_a_plan_keeps_how_it_was_found(tmp_path):
+    plan = plan_of(
+        unit="person",
+        attributes=("age", "zip"),
+        exact=False,
+        search="in a hurry",
+        lattice=(
+            LatticeNode(levels=(0, 1), loss=0.5, feasible=None),
+            LatticeNode(levels=(1, 1), loss=0.25, feasible=True),
+        ),
+        trade_off=(TradeOff(k=2, loss=0.25), TradeOff(k=9, loss=None)),
+    )
+    plan.save(tmp_path / "plan.json")
+    again = pp.load_plan(tmp_path / "plan.json")
+    for name in ("unit", "attributes", "exact", "search", "lattice", "trade_off"):
+        assert getattr(again, name) == getattr(plan, name)
+
+
+def test_a_plan_of_an_earlier_release_is_read(tmp_path):
+    known = ("unit", "attributes", "exact", "search", "lattice", "trade_off")
+    again = pp.load_plan(stored(tmp_path, lambda content: [content.pop(name) for name in known]))
+    assert again.levels == plan_of().levels
+    assert (again.unit, again.lattice, again.trade_off, again.exact) == (None, (), (), True)
