@@ -5,6 +5,7 @@ from typing import Any
 
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.lattice import lattice_figures, loss_words, search_words
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 
 
@@ -14,13 +15,13 @@ def change(content: ReportContent) -> Markup:
     if plan is None:
         return Markup("")
     pairs: list[tuple[str, Child]] = [
-        (f"Loss ({plan.loss_name})", f"{plan.loss:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"),
+        (f"Loss ({plan.loss_name})", loss_words(plan)),
         (
             "Suppressed",
-            f"{plan.suppressed:,} of {plan.rows:,} rows ({plan.suppressed_share:.2%}; "
+            f"{plan.suppressed:,} of {plan.rows:,} {'people' if plan.unit else 'rows'} ({plan.suppressed_share:.2%}; "
             f"at most {plan.max_suppression:.1%} allowed)",
         ),
-        ("Searched", f"{plan.nodes_visited:,} combinations of levels" if plan.nodes_visited else "not recorded"),
+        ("Searched", search_words(plan)),
     ]
     rows: list[list[Child]] = [
         [element("code", name), _bar(level, plan.hierarchies[name].height), level_words(plan.hierarchies[name], level)]
@@ -30,6 +31,7 @@ def change(content: ReportContent) -> Markup:
         "What was changed",
         definitions(pairs),
         table("Level of every quasi-identifier", ["column", "level", "its values became"], rows),
+        element("div", lattice_figures(plan), class_="columns") if plan.lattice or plan.trade_off else None,
         identifier="change",
     )
 

@@ -68,7 +68,7 @@ def test_the_verdict_is_seen_without_any_network(browser: Any, report: Path) -> 
 def test_charts_are_drawn(browser: Any, report: Path) -> None:
     page, _, _ = opened(browser, report)
     charts = page.locator("svg.chart")
-    assert charts.count() == 6
+    assert charts.count() == 7  # six spreads and the lattice of the plan
     for number in range(charts.count()):
         box = charts.nth(number).bounding_box()
         assert box["width"] > 200

@@ -1,0 +1,168 @@
+"""Pictures of a search: the lattice of generalizations by loss and by whether they are allowed, and loss against k."""
+
+import math
+from collections.abc import Sequence
+
+from privacy_plugin.anonymizers.losses import SHARES
+from privacy_plugin.lattice_rules import least_size
+from privacy_plugin.plan import LatticeNode, Plan
+from privacy_plugin.report.drawing import Point, drawing, line, words
+from privacy_plugin.report.markup import Child, Markup, element
+
+_WIDTH, _MARGIN = 640.0, 26.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
+_PALEST = 0.2
+_UNITS = {
+    "discernibility": "the sizes of all rows' classes added up, a suppressed row counting as a class of all rows",
+    "average_class_size": "rows for every published class",
+}
+
+
+def loss_words(plan: Plan) -> str:
+    """Say what the loss of a plan is, on its scale."""
+    if plan.loss_name in SHARES:
+        return f"{plan.loss:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"
+    return f"{plan.loss:,.6g} ({_UNITS[plan.loss_name]})" if plan.loss_name in _UNITS else f"{plan.loss:,.6g}"
+
+
+def search_words(plan: Plan) -> str:
+    """Say how the plan was found, and how sure it is the best."""
+    if plan.search:
+        certain = "no other one loses less" if plan.exact else "this one was found to be allowed, not to be the best"
+        return f"{plan.search}; {certain}"
+    return f"{plan.nodes_visited:,} combinations of levels" if plan.nodes_visited else "not recorded"
+
+
+def lattice_figures(plan: Plan) -> list[Markup]:
+    """Draw what the plan carries: the lattice if it is small, and the curve of loss against k."""
+    figures = []
+    if plan.lattice:
+        figures.append(_figure(_lattice(plan), _lattice_key(plan)))
+    if len([point for point in plan.trade_off if point.loss is not None]) > 1:
+        figures.append(_figure(_trade_off(plan), "The least loss that every k would have cost, all else being equal."))
+    return figures
+
+
+def _figure(picture: Markup, caption: str) -> Markup:
+    return element("figure", picture, element("figcaption", caption, class_="key"))
+
+
+def _lattice_key(plan: Plan) -> str:
+    unknown = " Dashed: not looked at." if any(node.feasible is None for node in plan.lattice) else ""
+    return (
+        "Every mark is a combination of levels, the original values at the bottom; a line leads one level of one "
+        "column up. Dots are allowed, squares are not; the paler, the more is lost by generalizing, and by suppressing "
+        f"what fails there. Thin ring: allowed while nothing below it is; thick ring: chosen.{unknown}"
+    )
+
+
+def _lattice(plan: Plan) -> Markup:
+    """A Hasse diagram, one row a sum of levels."""
+    rows: dict[int, list[LatticeNode]] = {}
+    for node in plan.lattice:
+        rows.setdefault(sum(node.levels), []).append(node)
+    widest = max(map(len, rows.values()))
+    step = min(44.0, 620.0 / max(len(rows) - 1, 1))
+    height = 2 * _MARGIN + step * (len(rows) - 1)
+    radius = max(min(8.0, 0.36 * (_WIDTH - 2 * _MARGIN) / widest, 0.36 * step), 1.5)
+    places = {
+        node.levels: (_across(number, len(row)), height - _MARGIN - step * total)
+        for total, row in rows.items()
+        for number, node in enumerate(row)
+    }
+    names = tuple(plan.levels)
+    return drawing(
+        [
+            line(places[one], places[other], "var(--line)")
+            for one in places
+            for other in _higher(one)
+            if other in places
+        ],
+        [_mark(plan, node, names, places[node.levels], radius) for node in plan.lattice],
+        width=_WIDTH,
+        height=height,
+        description=_lattice_description(plan),
+    )
+
+
+def _across(number: int, count: int) -> float:
+    """Spread a row over the width, its ends not farther out than a row of twelve would have them."""
+    usable = (_WIDTH - 2 * _MARGIN) * min(count / 12, 1.0)
+    return _WIDTH / 2 + (usable * ((number + 0.5) / count - 0.5))
+
+
+def _higher(node: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [(*node[:axis], node[axis] + 1, *node[axis + 1 :]) for axis in range(len(node))]
+
+
+def _mark(plan: Plan, node: LatticeNode, names: Sequence[str], at: Point, radius: float) -> list[Markup]:
+    """Draw a node; who cannot tell the colours apart sees dots and squares."""
+    losses = [other.loss for other in plan.lattice]
+    span = max(losses) - min(losses)
+    strength = 1 - (1 - _PALEST) * ((node.loss - min(losses)) / span if span else 0.0)
+    known = {True: "allowed", False: "not allowed", None: "not looked at"}[node.feasible]
+    levels = ", ".join(f"{name} {level}" for name, level in zip(names, node.levels, strict=True))
+    title = element("title", f"{levels}: {known}, loss {node.loss:.4g}")
+    colour = {True: "var(--chart-meets)", False: "var(--chart-fails)", None: "var(--card)"}[node.feasible]
+    look = {"fill": colour, "fill_opacity": f"{strength:.2f}"}
+    if node.feasible is None:
+        look |= {"stroke": "var(--muted)", "stroke_dasharray": "2 2"}
+    marks = [_circle(at, radius, fill="var(--card)")]  # lines end under pale dots
+    if node.feasible is False:
+        side = 1.7 * radius
+        corner = {"x": f"{at[0] - side / 2:.1f}", "y": f"{at[1] - side / 2:.1f}"}
+        marks.append(element("rect", title, **corner, width=f"{side:.1f}", height=f"{side:.1f}", **look))
+    else:
+        marks.append(_circle(at, radius, title, **look))
+    if node.levels == tuple(plan.levels.values()):
+        marks.append(_circle(at, radius + 3, fill="none", stroke="var(--text)", stroke_width="2.5"))
+    elif any(tuple(other.values()) == node.levels for other in plan.minimal_nodes):
+        marks.append(_circle(at, radius + 2.5, fill="none", stroke="var(--text)"))
+    return marks
+
+
+def _circle(at: Point, radius: float, *children: Child, **look: str) -> Markup:
+    return element("circle", *children, cx=f"{at[0]:.1f}", cy=f"{at[1]:.1f}", r=f"{radius:.1f}", **look)
+
+
+def _lattice_description(plan: Plan) -> str:
+    allowed = sum(node.feasible is True for node in plan.lattice)
+    chosen = ", ".join(f"{name} {level}" for name, level in plan.levels.items())
+    return (
+        f"Lattice of {len(plan.lattice):,} combinations of levels: {allowed:,} are known to be allowed, "
+        f"{len(plan.minimal_nodes):,} of them minimal; chosen: {chosen}, loss {plan.loss:.4g}."
+    )
+
+
+def _trade_off(plan: Plan) -> Markup:
+    curve = [(point.k, point.loss) for point in plan.trade_off if point.loss is not None]
+    lost = [point.k for point in plan.trade_off if point.loss is None]
+    ks = [point.k for point in plan.trade_off]
+    highest = max(loss for _, loss in curve) or 1.0
+    places = [(_at_k(k, ks), _BOTTOM - (_BOTTOM - _TOP) * loss / highest) for k, loss in curve]
+    asked = max((size for size in map(least_size, plan.requirements) if size is not None), default=None)
+    marks: list[Child] = [
+        [line((_LEFT, _at(share)), (_RIGHT, _at(share)), "var(--line)") for share in (0.0, 0.5, 1.0)],
+        [words((_LEFT - 6, _at(share) + 4), f"{share * highest:.3g}", anchor="end") for share in (0.0, 0.5, 1.0)],
+        [words((_at_k(k, ks), _BOTTOM + 16), str(k)) for k in ks],
+        [words((_at_k(k, ks), _BOTTOM - 6), "none") for k in lost],
+        words(((_LEFT + _RIGHT) / 2, _BOTTOM + 34), "k, the rows every class has at least"),
+    ]
+    if asked in ks:
+        marks.append(line((_at_k(asked, ks), _TOP), (_at_k(asked, ks), _BOTTOM), "var(--text)", dashes="5 3"))
+        marks.append(words((_at_k(asked, ks), _TOP - 6), f"k = {asked}", colour="var(--text)", bold=True))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    marks.append(element("polyline", points=path, fill="none", stroke="var(--chart-meets)", stroke_width="2"))
+    marks.append([_circle(place, 3, fill="var(--chart-meets)") for place in places])
+    told = "; ".join(f"k {k}: {loss:.4g}" for k, loss in curve) + "".join(f"; k {k}: not possible" for k in lost)
+    return drawing(*marks, width=440, height=222, description=f"Line chart: least loss for every k. {told}.")
+
+
+def _at(share: float) -> float:
+    return _BOTTOM - (_BOTTOM - _TOP) * share
+
+
+def _at_k(k: int, ks: Sequence[int]) -> float:
+    """Place k by its logarithm."""
+    low, high = math.log(min(ks)), math.log(max(ks))
+    return _LEFT + 14 + (_RIGHT - _LEFT - 28) * ((math.log(k) - low) / (high - low) if high > low else 0.5)
