@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -117,7 +118,10 @@ def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> 
     numbers: list[dict[Any, int]] = [{} for _ in range(width - measures)]
     codes: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in range(width)]
     for rows in result.partitions(_FETCH_ROWS):
-        for position, values in enumerate(zip(*rows, strict=True)):
+        for position in range(width):
+            values = list(
+                map(itemgetter(position), rows)
+            )  # zip(*rows) would make an object a row, and wake the collector
             if position < len(numbers):
                 codes[position].append(_numbered(values, numbers[position]))
             else:
