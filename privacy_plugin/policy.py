@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from privacy_plugin.anonymizers.losses import LOSSES
 from privacy_plugin.errors import HierarchyError, ParameterError, PolicyError, PrivacyPluginError, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import ROLES, Rules, Verdict, judge
@@ -22,7 +23,6 @@ from privacy_plugin.requirement import Requirement, require
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
 _COLUMN_KEYS = ("role", "hierarchy", "why")
 _ANONYMIZE_KEYS = ("max_suppression", "loss")
-_LOSSES = ("precision", "entropy", "loss_metric", "discernibility")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,6 +269,6 @@ def _anonymize(given: Any) -> dict[str, Any]:
     share = settings.get("max_suppression", 0.0)
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise PolicyError(f"max_suppression must lie between 0 and 1, not {share!r}")
-    if settings.get("loss", "precision") not in _LOSSES:
-        raise PolicyError(unknown_name("loss", str(settings["loss"]), _LOSSES))
+    if settings.get("loss", "precision") not in LOSSES:
+        raise PolicyError(unknown_name("loss", str(settings["loss"]), LOSSES))
     return settings
