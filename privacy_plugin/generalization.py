@@ -123,10 +123,7 @@ def _task(
     """Group the data, lay the hierarchies over it, and refuse what cannot be answered, before the search."""
     source = open_source(data)
     columns = tuple(hierarchies)
-    seen = None if attributes is None else tuple(attributes)
-    if seen is None and any("attributes" in r.definition.roles for r in requirements):
-        named = {r.sensitive or sensitive for r in requirements}
-        seen = (*columns, *sorted(name for name in named if name and name not in columns))
+    seen = _attributes(columns, requirements, sensitive) if attributes is None else tuple(attributes)
     wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
     table = grouped(source, wanted, unit, requirements)
     table.require_rows()
@@ -143,6 +140,18 @@ def _task(
     assert task.levels  # laid over now, so that what is not covered is told before anything else is done
     _require_population(task)
     return task
+
+
+def _attributes(
+    columns: tuple[str, ...], requirements: Sequence[Requirement], sensitive: str | None
+) -> tuple[str, ...] | None:
+    """Say what a requirement on attributes looks at: what its roles name, else all columns that are spoken of."""
+    asking = [r for r in requirements if "attributes" in r.definition.roles]
+    if not asking:
+        return None
+    named = {name for r in asking for name in r.options.get("roles") or ()}
+    named |= {name for r in requirements if (name := r.sensitive or sensitive)}
+    return (*columns, *sorted(named - {*columns}))
 
 
 def _require_population(task: LatticeTask) -> None:
