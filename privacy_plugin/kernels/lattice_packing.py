@@ -118,8 +118,10 @@ def _choose_tail(attributes: Sequence[Attribute], rows: int, width: int) -> _Tai
     while first > 0 and attributes[first - 1].levels > 1:
         attribute = attributes[first - 1]
         nodes = prod(a.levels for a in attributes[first - 1 :])
+        if nodes > _TAIL_NODES:
+            break
         distinct, wider = np.unique(attribute.digits * len(tails) + ranks, return_inverse=True)
-        if nodes > _TAIL_NODES or nodes * len(distinct) * width > _TAIL_CELLS:
+        if nodes * len(distinct) * width > _TAIL_CELLS:
             break
         tails = np.column_stack([distinct // len(tails), tails[distinct % len(tails)]])
         ranks, first = wider.ravel(), first - 1
@@ -127,6 +129,7 @@ def _choose_tail(attributes: Sequence[Attribute], rows: int, width: int) -> _Tai
 
 
 def _tabulate_tail(attributes: Sequence[Attribute], first: int, ranks: Integers, tails: Integers) -> _Tail:
+    """Number the classes of the distinct tails at every node, and say which finer node's classes they are made from."""
     shape = [a.levels for a in attributes]
     columns: list[Integers] = []
     lines: list[tuple[int, int, int]] = []

@@ -108,7 +108,7 @@ def _close_in_order(histograms: Integers, line: int, table: Integers, rule: int,
 def _present(histograms: Integers, line: int, table: Integers, rule: int, size: int) -> bool:
     """Share size / population from low to high; a class without population fails."""
     people = histograms[line, histograms.shape[1] - 1]
-    if people == 0 or product_less(size, table[rule, DENOMINATOR], table[rule, NUMERATOR], people):
+    if product_less(size, table[rule, DENOMINATOR], table[rule, NUMERATOR], people):
         return False
     return not product_less(table[rule, HIGHEST], people, size, table[rule, HIGHEST_DENOMINATOR])
 

@@ -11,7 +11,11 @@ group are merged (both are sorted), and each run is a part for the next attribut
 - the last few attributes are not decided one by one: a table says for every distinct tail which class it is in at
   every node of the tail's own small lattice.
 
-Cells hold sums and differences that only add up in `PackedLattice.unfold`. Everything is integer arithmetic.
+A node's number is the sum of the cells that stand for it (`PackedLattice.unfold`). Sizes and sums are whole numbers;
+only entropies need floating point (lattice_rules).
+
+numba keeps compiled code until the file of the outermost function changes: after a change in another lattice file,
+touch this one.
 """
 
 import numpy as np

@@ -176,6 +176,31 @@ def test_closeness_at_its_limit() -> None:
     assert failing_counts(codes, counts, maps, rules=[Closeness(t=below)], sensitive=sensitive).tolist() == [5, 0]
 
 
+@pytest.mark.parametrize(
+    ("counts", "c", "wanted", "passes"),
+    [
+        ((3, 3, 1), 1, 2, True),  # 3 < 3 + 1: of two values with the same count only one is taken away
+        ((3, 3, 1), 1, 3, False),  # 3 < 1
+        ((4, 3, 1), 1, 2, False),  # 4 < 4, and not below
+        ((4, 3, 1), Fraction(10**15 + 1, 10**15), 2, True),
+        ((5, 2), 1, 1, True),  # 5 < 7
+        ((5,), 1, 1, False),  # 5 < 5
+        ((5,), 100, 2, False),  # fewer values than asked for
+    ],
+)
+def test_recursive_diversity_by_hand(counts: tuple[int, ...], c: int | Fraction, wanted: int, passes: bool) -> None:
+    codes, amounts, maps, sensitive = class_of(*counts)
+    rules = [RecursiveDiversity(c=c, l=wanted)]
+    failing = failing_counts(codes, amounts, maps, rules=rules, sensitive=sensitive)
+    assert failing.item() == (0 if passes else sum(counts))
+
+
+def test_rows_outside_the_population_are_not_present() -> None:
+    codes, counts, maps = np.array([[0], [1]]), np.array([1, 2]), [np.array([[0, 1], [0, 0]])]
+    rules = [Presence(low=0, high=1)]
+    assert failing_counts(codes, counts, maps, rules=rules, population=np.array([4, 0])).tolist() == [2, 0]
+
+
 def test_presence_at_its_limits() -> None:
     codes, maps, counts = np.array([[0], [1]]), [np.array([[0, 1], [0, 0]])], np.array([1, 2])
     population = np.array([3, 3])
