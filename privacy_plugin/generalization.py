@@ -17,6 +17,7 @@ from privacy_plugin.sources import open_source
 from privacy_plugin.suppression import grouped, needed_columns, require_share
 
 KS = (2, 3, 5, 10, 20, 50, 100)
+MOST_MINIMAL = 10_000  # minimal nodes that a plan lists
 _CHEAP_VISITS = 20_000_000  # distinct rows * nodes: below, the curve of loss against k comes with the plan
 
 Progress = Callable[[str], None]
@@ -195,16 +196,21 @@ def _plan(task: LatticeTask, found: Found, unit: str | None, progress: Progress 
         suppressed=found.best.suppressed,
         rows=task.table.rows,
         max_suppression=task.max_suppression,
-        minimal_nodes=tuple(_named(task, node) for node in found.minimal),
+        minimal_nodes=tuple(_named(task, node) for node in found.minimal[:MOST_MINIMAL]),
         nodes_visited=found.visited,
         sensitive=task.sensitive,
         attributes=task.attributes,
         unit=unit,
         exact=found.exact,
-        search=found.search,
+        search=found.search + _more_minimal(found),
         lattice=tuple(LatticeNode(levels=node, loss=loss, feasible=feasible) for node, loss, feasible in found.picture),
         trade_off=_cheap_trade_off(task),
     )
+
+
+def _more_minimal(found: Found) -> str:
+    more = len(found.minimal) - MOST_MINIMAL
+    return f"; of {len(found.minimal):,} minimal ones the first {MOST_MINIMAL:,} are listed" if more > 0 else ""
 
 
 def _cheap_trade_off(task: LatticeTask) -> tuple[TradeOff, ...]:

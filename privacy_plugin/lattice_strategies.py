@@ -18,7 +18,9 @@ from privacy_plugin.errors import TooLargeError
 from privacy_plugin.lattice_task import LatticeTask
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
-_MOST_COUNTED = 4_000_000  # nodes that are counted one and all
+_MOST_COUNTED = 5_000_000  # nodes that are counted one and all
+_MOST_WALKED = 300_000_000_000  # distinct rows * nodes of such a walk: some minutes
+_WALKED_A_SECOND = 1_000_000_000
 _MOST_PRUNED = 50_000_000  # nodes of which a table of yes and no is kept
 _MOST_VISITS = 500_000_000  # distinct rows * nodes that are judged one by one: some minutes
 _JUDGED_AT_LEAST = 1_000
@@ -73,10 +75,14 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
         return None  # what the most general node fails, every node fails
     if task.sizes_only and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
         return _pruned_by_sizes(task, judge)
-    if task.nodes > _MOST_COUNTED:
-        return _descended(task, judge)
+    walked = task.nodes * task.table.distinct
+    if task.nodes > _MOST_COUNTED or walked > _MOST_WALKED:
+        return _descended(task, judge, progress)
     if progress is not None and task.nodes > PICTURED:
-        progress(f"counting all {task.nodes:,} generalizations (the first time ever, this compiles for some seconds)")
+        progress(
+            f"counting all {task.nodes:,} generalizations: about {walked / _WALKED_A_SECOND + 2:,.0f} s (the first "
+            "time ever, half a minute more to compile)"
+        )
     return _by_table(task, judge, inherited)
 
 
@@ -148,8 +154,9 @@ def _picture(bounds: Floats, eligible: Mask, feasible: Mask | None, best: Judged
 def _pruned_by_sizes(task: LatticeTask, judge: _Judgements) -> Found | None:
     """Decide all nodes by pairs of columns first, then by tagging, each class size counted from what is left."""
     k = task.least_size
+    others = tuple(range(1, len(task.shape)))
     possible, pairs = possible_by_pairs(task.codes, task.table.counts, task.maps, k=k)
-    lowest = tuple(int(levels.min()) for levels in np.nonzero(possible))
+    lowest = tuple(int(np.argmax(np.moveaxis(possible, axis, 0).any(axis=others))) for axis in range(possible.ndim))
     codes, counts, maps = rolled_up(task.codes, task.table.counts, task.maps, lowest)
     feasible, asked = decide(possible, lambda node: bool(class_sizes(codes, counts, maps, node).min() >= k))
     minimal = minimal_nodes(feasible)
@@ -163,16 +170,19 @@ def _key(judged: Judged) -> tuple[float, int, Node]:
     return judged.key
 
 
-def _descended(task: LatticeTask, judge: _Judgements) -> Found:
-    best, asked = descend(task.shape, judge)
+def _descended(task: LatticeTask, judge: _Judgements, progress: Progress | None) -> Found:
+    if progress is not None:
+        progress(f"{task.nodes:,} generalizations are too many to look at: going down from the most general one")
+    best, asked = descend(task.shape, task.judge_quickly if task.sizes_only else judge)
+    best = None if best is None else judge(best.node)
     if best is None:
         raise TooLargeError(
             f"the lattice has {task.nodes:,} nodes, too many to look at, and the most general one, where a descent "
             "would begin, fails a requirement. Give fewer columns or levels"
         )
     words = (
-        f"the lattice has {task.nodes:,} nodes, too many to look at; {asked:,} were judged on the way down from the "
-        "most general one, and there may be a better one"
+        f"the lattice has {task.nodes:,} nodes, too many to look at; {asked:,} were judged, going down from the most "
+        "general one and trading levels, and there may be a better one"
     )
     return Found(best=best, minimal=(), visited=asked, exact=False, search=words)
 

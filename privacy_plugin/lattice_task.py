@@ -182,6 +182,13 @@ class LatticeTask:
         gone = small_class_lines(self.codes, self.table.counts, self.maps, node, k=self.least_size)
         return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
 
+    def judge_quickly(self, node: Node) -> Judged | None:
+        """Judge a node by the class sizes alone where nothing else is asked, by every requirement otherwise."""
+        if not self.sizes_only:
+            return self.judge(node)
+        found = self.by_sizes(node)
+        return found if found.suppressed <= self.most_suppressed and found.suppressed < self.table.rows else None
+
     @property
     def bounds_are_losses(self) -> bool:
         """Whether the bounds of a loss are the losses themselves, if nothing but the failing rows is suppressed."""

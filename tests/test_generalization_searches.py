@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
+from privacy_plugin import generalization as module_of_generalize
 from privacy_plugin import lattice_strategies, lattice_task
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
@@ -272,3 +273,30 @@ def test_a_search_that_would_take_too_long_ends_with_what_it_has(rows, share):
     assert tuple(plan.levels.values()) in expected
     assert plan.exact == (plan.nodes_visited == 24)
     assert plan.exact or "there may be a better one" in plan.search
+
+
+def test_a_plan_lists_only_so_many_minimal_nodes_and_says_how_many_there_are(monkeypatch):
+    rows = [(age, city, sex, "a") for age in AGES for city in CITIES for sex in SEXES]
+    everything = searched(rows, ["k above 2"], 0.0).minimal_nodes
+    assert len(everything) == 2
+    monkeypatch.setattr(module_of_generalize, "MOST_MINIMAL", 1)
+    plan = searched(rows, ["k above 2"], 0.0)
+    assert plan.minimal_nodes == everything[:1]
+    assert plan.search.endswith("; of 2 minimal ones the first 1 are listed")
+
+
+def test_a_lattice_nobody_can_look_through_is_descended_at_once():
+    """Fourteen columns of four levels: 268 million nodes."""
+    levels = {str(n): (str(n // 2), str(n // 4), "*") for n in range(8)}
+    frame = pd.DataFrame({f"c{i}": [str(n >> (i % 3)) for n in range(8)] * 2 for i in range(14)})
+    plan = pp.generalize(
+        frame,
+        hierarchies=dict.fromkeys(frame.columns, TableHierarchy(levels)),
+        requirements=[pp.require("k_anonymity", at_least=4)],
+    )
+    assert not plan.exact
+    assert "the lattice has 268,435,456 nodes, too many to look at" in plan.search
+    assert plan.nodes_visited < 10_000
+    released = plan.apply(frame)
+    assert pp.k_anonymity(released, quasi_identifiers=list(frame.columns)).value >= 4
+    assert plan.levels == {f"c{i}": [1, 0, 0][i % 3] for i in range(14)}

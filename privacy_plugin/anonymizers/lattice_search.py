@@ -119,10 +119,11 @@ def decide(possible: Mask, passes: Callable[[Node], bool], *, told: Told | None 
     Predictive tagging (El Emam et al. 2009): what lies above a node that passes passes, what lies below one that fails
     fails. A binary search along a chain of undecided nodes, from a lowest one upwards, decides at least that chain.
     """
-    open_, feasible, asked = possible.copy(), np.zeros_like(possible), 0
+    open_, feasible, asked = np.ascontiguousarray(possible).copy(), np.zeros_like(possible), 0
+    flat, first = open_.reshape(-1), 0
     while True:
-        first = int(np.argmax(open_))  # nothing undecided lies below it: whatever does has a smaller index
-        if not open_.flat[first]:
+        first += int(np.argmax(flat[first:]))  # whatever lies below a node has a smaller index, and is decided
+        if not flat[first]:
             return feasible, asked
         chain = _chain(open_, _node(np.unravel_index(first, open_.shape)))
         low, high = 0, len(chain)  # chain[high:] pass, chain[:low] fail
@@ -140,34 +141,59 @@ def decide(possible: Mask, passes: Callable[[Node], bool], *, told: Told | None 
                 low = middle + 1
 
 
-def descend(shape: tuple[int, ...], judge: Judge, *, told: Told | None = None) -> tuple[Judged | None, int]:
-    """Go down from the most general node, each time to the best neighbour, as long as that is better.
+def descend(shape: tuple[int, ...], judge: Judge, *, most: int = 5_000) -> tuple[Judged | None, int]:
+    """Go down from the most general node, then trade levels of one column for levels of others, as long as it helps.
 
-    For lattices too large to look through: what it returns meets the requirements but need not be the best. At most
-    columns * (sum of heights) nodes are judged.
+    For lattices too large to look through: what it returns meets the requirements but need not be the best. Returns it
+    and how many nodes were judged, about `most` of them.
     """
-    best, judged = judge(tuple(levels - 1 for levels in shape)), 1
-    while best is not None:
-        neighbours: list[Judged] = []
-        for axis, level in enumerate(best.node):
-            if level:
-                judged += 1
-                if told is not None:
-                    told(judged)
-                lower = judge((*best.node[:axis], level - 1, *best.node[axis + 1 :]))
-                neighbours += [lower] if lower is not None else []
-        following = min(neighbours, key=lambda found: found.key, default=None)
-        if following is None or following.key >= best.key:
+    answers: dict[Node, Judged | None] = {}
+
+    def ask(node: Node) -> Judged | None:
+        if node not in answers:
+            answers[node] = judge(node)
+        return answers[node]
+
+    top = ask(tuple(levels - 1 for levels in shape))
+    best = None if top is None else _lowered(top, ask)
+    while best is not None and len(answers) < most:
+        better = min(_traded(best, shape, ask), key=lambda found: found.key, default=best)
+        if better.key >= best.key:
             break
+        best = _lowered(better, ask)
+    return best, len(answers)
+
+
+def _lowered(start: Judged, ask: Judge, kept: int | None = None) -> Judged:
+    """Go to the best neighbour below, again and again, while that is better; the level of one column may be kept."""
+    best = start
+    while True:
+        axes = [axis for axis, level in enumerate(best.node) if level and axis != kept]
+        found = [lower for axis in axes if (lower := ask(_moved(best.node, axis, -1))) is not None]
+        following = min(found, key=lambda lower: lower.key, default=None)
+        if following is None or following.key >= best.key:
+            return best
         best = following
-    return best, judged
+
+
+def _traded(best: Judged, shape: tuple[int, ...], ask: Judge) -> Iterator[Judged]:
+    """Raise one column, and lower the others as far as that allows."""
+    for axis, level in enumerate(best.node):
+        for step in range(1, shape[axis] - level):
+            raised = ask(_moved(best.node, axis, step))
+            if raised is not None:
+                yield _lowered(raised, ask, kept=axis)
+
+
+def _moved(node: Node, axis: int, step: int) -> Node:
+    return (*node[:axis], node[axis] + step, *node[axis + 1 :])
 
 
 def _chain(open_: Mask, node: Node) -> list[Node]:
     chain = [node]
     while True:
         for axis in range(open_.ndim):
-            following = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
+            following = _moved(node, axis, 1)
             if following[axis] < open_.shape[axis] and open_[following]:
                 break
         else:

@@ -144,8 +144,23 @@ def test_a_descent_ends_at_a_minimal_node(feasible):
         assert (best, judged) == (None, 1)
         return
     assert best.node in minimal_nodes(feasible)
-    heights = sum(levels - 1 for levels in feasible.shape)
-    assert judged <= 1 + len(feasible.shape) * heights + len(feasible.shape)
+    assert judged <= feasible.size
+
+
+def test_a_descent_trades_levels_of_one_column_for_those_of_others():
+    """Lowering the costliest column first ends at (0, 3, 3); its level 1 allows the others to be original."""
+    losses = {(0, 3, 3): 0.7, (1, 0, 0): 0.5}
+
+    def judge(node):
+        if not (node[0] >= 1 or node[1:] == (3, 3)):
+            return None
+        return Judged(node=node, loss=losses.get(node, sum(node) / 3 + 10 * node[0]), suppressed=0)
+
+    best, _ = descend((4, 4, 4), judge)
+    assert best.node == (1, 0, 0)
+    best, judged = descend((4, 4, 4), judge, most=1)
+    assert best.node == (0, 3, 3)
+    assert judged < 20
 
 
 @st.composite
