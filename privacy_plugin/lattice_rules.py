@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.table import Dictionary
+from privacy_plugin.limits import Limit
 from privacy_plugin.requirement import Requirement
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Known:
     local: bool = True
     repairable: bool = True  # suppressing rows may help; where presence has a lower bound it never does
     needs_population: bool = False
+    averages: tuple[Limit, ...] = ()  # limits on the average risk: classes over rows of what is left
 
 
 def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
@@ -76,7 +78,10 @@ def known(
     rules: list[ClassRule] = []
     local = repairable = True
     needs_population = False
+    averages = tuple(requirement.limit for requirement in requirements if _is_average(requirement))
     for requirement in requirements:
+        if _is_average(requirement):
+            continue
         size = least_size(requirement)
         if size is not None:
             sizes.append(size)
@@ -88,8 +93,18 @@ def known(
             needs_population = True
             repairable = repairable and requirement.limit.bounds[0] == 0
     return Known(
-        k=max(sizes), rules=tuple(rules), local=local, repairable=repairable, needs_population=needs_population
+        k=max(sizes),
+        rules=tuple(rules),
+        local=local,
+        repairable=repairable,
+        needs_population=needs_population,
+        averages=averages,
     )
+
+
+def _is_average(requirement: Requirement) -> bool:
+    """The average risk blames no class, but is known once it is known which classes are left."""
+    return requirement.metric == "reidentification_risk" and requirement.options.get("variant") == "average"
 
 
 def _is_local(requirement: Requirement, suppression: bool) -> bool:

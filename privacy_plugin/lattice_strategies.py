@@ -21,9 +21,9 @@ PICTURED = 200  # nodes that are kept with the plan, for the picture
 _MOST_COUNTED = 5_000_000  # nodes that are counted one and all
 _MOST_WALKED = 300_000_000_000  # distinct rows * nodes of such a walk: some minutes
 _WALKED_A_SECOND = 1_000_000_000
-_MOST_PRUNED = 50_000_000  # nodes of which a table of yes and no is kept
-_MOST_VISITS = 500_000_000  # distinct rows * nodes that are judged one by one: some minutes
-_JUDGED_AT_LEAST = 1_000
+_MOST_PRUNED = 20_000_000  # nodes of which a table of yes and no is kept
+_MOST_VISITS = 100_000_000  # distinct rows * nodes that are judged one by one: some minutes
+_JUDGED_AT_LEAST = 300
 _FEW_JUDGED = 64  # allowed nodes that are all judged, only to list the minimal ones
 _TOLD_EVERY = 25
 
@@ -74,6 +74,8 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
     if (inherited or task.sizes_only) and not judge.passes(task.top):
         return None  # what the most general node fails, every node fails
     if task.sizes_only and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
+        if progress is not None:
+            progress(f"deciding {task.nodes:,} generalizations by class sizes of pairs of columns, and by tagging")
         return _pruned_by_sizes(task, judge)
     walked = task.nodes * task.table.distinct
     if task.nodes > _MOST_COUNTED or walked > _MOST_WALKED:
@@ -107,17 +109,17 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
     eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
     words = f"all {task.nodes:,} generalizations were counted"
     feasible: Mask | None
+    most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
     if inherited and not task.known.local:
-        feasible, asked = decide(eligible, judge.passes)
+        feasible, asked, certain = decide(eligible, judge.passes, most=most)
         minimal = minimal_nodes(feasible)
-        best, certain = judge.best_of(minimal), True
+        best = judge.best_of(minimal) if certain else None
         words += f", {asked:,} judged by every requirement decide the rest"
     else:
         cheaper = task.sizes_only and not task.bounds_are_losses
         refine = (lambda node: task.by_sizes(node).loss) if cheaper else None
-        most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
         best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
-        feasible, minimal = _feasible(task, judge, eligible)
+        feasible, minimal = _feasible(task, judge, eligible) if certain else (None, ())
         if not task.known.local:
             words += f", {asked:,} judged by every requirement, by rising loss"
             words += "" if minimal or best is None else "; minimal nodes are not listed, all would have to be judged"
@@ -158,7 +160,7 @@ def _pruned_by_sizes(task: LatticeTask, judge: _Judgements) -> Found | None:
     possible, pairs = possible_by_pairs(task.codes, task.table.counts, task.maps, k=k)
     lowest = tuple(int(np.argmax(np.moveaxis(possible, axis, 0).any(axis=others))) for axis in range(possible.ndim))
     codes, counts, maps = rolled_up(task.codes, task.table.counts, task.maps, lowest)
-    feasible, asked = decide(possible, lambda node: bool(class_sizes(codes, counts, maps, node).min() >= k))
+    feasible, asked, _ = decide(possible, lambda node: bool(class_sizes(codes, counts, maps, node).min() >= k))
     minimal = minimal_nodes(feasible)
     nothing = np.zeros(task.table.distinct, dtype=bool)
     best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
@@ -189,7 +191,7 @@ def _descended(task: LatticeTask, judge: _Judgements, progress: Progress | None)
 
 def _given_up(task: LatticeTask, judge: _Judgements, best: Judged | None, asked: int) -> Found:
     """Take the best of what was judged so far and of a descent."""
-    lower, more = descend(task.shape, judge)
+    lower, more = descend(task.shape, judge, most=asked)
     found = [judged for judged in (best, lower) if judged is not None]
     if not found:
         raise TooLargeError(

@@ -134,11 +134,23 @@ class LatticeTask:
     def eligible(self, counted: Counted) -> Mask:
         """Tell which nodes may meet the requirements: all that do, and with local requirements no others."""
         failing = counted.failing
-        if self.known.repairable:
-            return (failing <= self.most_suppressed) & (failing < self.table.rows)
-        assert isinstance(counted, WalkedLattice)  # only the walk knows of populations
-        mask: Mask = (failing == 0) & (counted.uncovered == 0)
+        if not self.known.repairable:
+            assert isinstance(counted, WalkedLattice)  # only the walk knows of populations
+            mask: Mask = (failing == 0) & (counted.uncovered == 0)
+        else:
+            mask = (failing <= self.most_suppressed) & (failing < self.table.rows)
+        if self.known.averages and self.known.local:
+            mask &= self._average_risks_hold(counted)
         return mask
+
+    def _average_risks_hold(self, counted: Counted) -> Mask:
+        """Compare classes / rows of what is left with the limits, in whole numbers."""
+        classes, left = counted.classes().astype(object), (self.table.rows - counted.failing).astype(object)
+        holds = np.ones(self.shape, dtype=bool)
+        for limit in self.known.averages:
+            risks, most = classes * limit.bounds[0].denominator, left * limit.bounds[0].numerator
+            holds &= (risks < most if limit.kind == "below" else risks <= most).astype(bool)
+        return holds
 
     def judge(self, node: Node) -> Judged | None:
         """Judge one node by every requirement; None where it fails."""

@@ -234,7 +234,7 @@ def test_progress_is_told_in_words_where_nodes_are_judged_one_by_one():
     pp.generalize(
         frame,
         hierarchies=dict.fromkeys("abcdef", three),
-        requirements=[pp.require("reidentification_risk", variant="average", at_most="1/9")],
+        requirements=[pp.require("reidentification_risk", variant="share_at_risk", threshold="1/9", at_most=0)],
         max_suppression=0.2,
         progress=told.append,
     )

@@ -16,7 +16,6 @@ from privacy_plugin.anonymizers.node_sizes import Mask, Node
 from privacy_plugin.frequency.grouping import Integers
 
 Key = tuple[float, int, Node]
-Told = Callable[[int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +85,6 @@ def least(
     *,
     refine: Callable[[Node], float] | None = None,
     most: int | None = None,
-    told: Told | None = None,
 ) -> tuple[Judged | None, int, bool]:
     """Find the feasible node of least loss; returns it, how many nodes were judged, and whether that is certain.
 
@@ -105,16 +103,16 @@ def least(
         if most is not None and judged >= most:
             return best, judged, False
         judged += 1
-        if told is not None:
-            told(judged)
         found = judge(node)
         if found is not None and (best is None or found.key < best.key):
             best = found
     return best, judged, True
 
 
-def decide(possible: Mask, passes: Callable[[Node], bool], *, told: Told | None = None) -> tuple[Mask, int]:
-    """Decide every possible node, where passing is inherited upwards; returns who passes, and how many were asked.
+def decide(possible: Mask, passes: Callable[[Node], bool], *, most: int | None = None) -> tuple[Mask, int, bool]:
+    """Decide every possible node, where passing is inherited upwards.
+
+    Returns who passes, how many were asked, and whether all are decided: after asking `most` it gives up.
 
     Predictive tagging (El Emam et al. 2009): what lies above a node that passes passes, what lies below one that fails
     fails. A binary search along a chain of undecided nodes, from a lowest one upwards, decides at least that chain.
@@ -123,15 +121,13 @@ def decide(possible: Mask, passes: Callable[[Node], bool], *, told: Told | None 
     flat, first = open_.reshape(-1), 0
     while True:
         first += int(np.argmax(flat[first:]))  # whatever lies below a node has a smaller index, and is decided
-        if not flat[first]:
-            return feasible, asked
+        if not flat[first] or (most is not None and asked >= most):
+            return feasible, asked, not flat[first]
         chain = _chain(open_, _node(np.unravel_index(first, open_.shape)))
         low, high = 0, len(chain)  # chain[high:] pass, chain[:low] fail
         while low < high:
             middle = (low + high) // 2
             asked += 1
-            if told is not None:
-                told(asked)
             if passes(chain[middle]):
                 feasible[_above(chain[middle])] = True
                 open_[_above(chain[middle])] = False

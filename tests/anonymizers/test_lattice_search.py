@@ -95,12 +95,13 @@ def test_a_search_that_gives_up_says_so():
     bounds = np.arange(10.0)
     best, judged, certain = least(bounds, np.ones(10, dtype=bool), lambda node: None, most=4)
     assert (best, judged, certain) == (None, 4, False)
-    told = []
     best, judged, certain = least(
-        bounds, np.ones(10, dtype=bool), lambda node: Judged(node=node, loss=8, suppressed=0), most=20, told=told.append
+        bounds, np.ones(10, dtype=bool), lambda node: Judged(node=node, loss=8, suppressed=0), most=20
     )
     assert (best.node, judged, certain) == ((0,), 8, True)  # the ninth costs as much but has more levels: not judged
-    assert told == list(range(1, 9))
+    decided, asked, certain = decide(np.ones((3, 3, 3), dtype=bool), lambda node: sum(node) >= 4, most=3)
+    assert (certain, asked <= 6) == (False, True)
+    assert (np.argwhere(decided).sum(axis=1) >= 4).all()
 
 
 @quick
@@ -116,7 +117,8 @@ def test_tagging_decides_every_node_and_asks_few(feasible, data):
     possible = feasible.copy()
     for node in extra:
         possible[node] = True
-    decided, count = decide(possible, passes)
+    decided, count, certain = decide(possible, passes)
+    assert certain
     assert (decided == feasible).all()
     assert count == len(asked) == len(set(asked)) <= possible.sum()
 
@@ -125,7 +127,7 @@ def test_tagging_asks_a_small_part_of_a_large_lattice():
     shape = (5, 5, 5, 5, 5)
     feasible = sum(np.indices(shape)) >= 16
     asked = []
-    decided, count = decide(np.ones(shape, dtype=bool), lambda node: asked.append(node) or bool(feasible[node]))
+    decided, count, _ = decide(np.ones(shape, dtype=bool), lambda node: asked.append(node) or bool(feasible[node]))
     assert (decided == feasible).all()
     boundary = len(minimal_nodes(feasible)) + len(minimal_nodes(~feasible[::-1, ::-1, ::-1, ::-1, ::-1]))
     assert boundary <= count < feasible.size / 4  # every node of the boundary has to be asked
@@ -235,6 +237,6 @@ def test_classes_are_counted_where_their_numbers_need_more_than_64_bits():
 
 @pytest.mark.parametrize("levels", [1, 3])
 def test_a_lattice_of_one_column_has_one_chain(levels):
-    decided, asked = decide(np.ones(levels, dtype=bool), lambda node: node[0] >= 1)
+    decided, asked, _ = decide(np.ones(levels, dtype=bool), lambda node: node[0] >= 1)
     assert decided.tolist() == [level >= 1 for level in range(levels)]
     assert asked <= 2
