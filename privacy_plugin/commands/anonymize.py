@@ -1,7 +1,7 @@
 """`anonymize`: the least generalization that meets the policy, judged before it is put in place."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +70,7 @@ def anonymize(
     source = without_identifiers(opened.source, rules)
     _require_roles(rules, source)
     with terminal.working("searching for the least generalization that meets the policy") as progress:
-        chosen = load_plan(apply_plan) if apply_plan else _search(rules, source, others)
+        chosen = load_plan(apply_plan) if apply_plan else _search(rules, source, others, progress)
         _require_same_columns(rules, chosen)
         progress("generalizing")
         with _staged(opened, chosen, source, others, output) as staged:
@@ -112,10 +112,16 @@ def _require_roles(policy: Policy, source: Source) -> None:
         raise PolicyError(f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}")
 
 
-def _search(policy: Policy, source: Source, population: Source | None) -> Plan:
-    needed: dict[str, Any] = {} if population is None else {"population": population}
+def _search(policy: Policy, source: Source, population: Source | None, progress: Callable[[str], None]) -> Plan:
     return generalize(
-        source, hierarchies=policy.hierarchies, requirements=policy.requirements, **policy.anonymize, **needed
+        source,
+        hierarchies=policy.hierarchies,
+        requirements=policy.requirements,
+        **policy.anonymize,
+        attributes=(*policy.quasi_identifiers, *policy.sensitive),
+        population=population,
+        unit=policy.rules.unit,
+        progress=progress,
     )
 
 

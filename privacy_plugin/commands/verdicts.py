@@ -76,9 +76,10 @@ def plan_table(plan: Plan) -> Table:
 
 def plan_words(plan: Plan) -> str:
     """Say what a plan costs."""
+    certain = "" if plan.exact else f"; {plan.search}"
     return (
-        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} rows suppressed "
-        f"({plan.suppressed_share:.2%})"
+        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} "
+        f"{'people' if plan.unit else 'rows'} suppressed ({plan.suppressed_share:.2%}){certain}"
     )
 
 

@@ -78,7 +78,13 @@ def build_anonymized_asset(
             source = open_source(reads.data(context, handed, partition))
             compared = _population_argument(rules, others, context, handed)
             plan = generalize(
-                source, hierarchies=hierarchies, requirements=rules.requirements, **rules.anonymize, **compared
+                source,
+                hierarchies=hierarchies,
+                requirements=rules.requirements,
+                **rules.anonymize,
+                attributes=(*rules.quasi_identifiers, *rules.sensitive),
+                unit=rules.rules.unit,
+                **compared,
             )
             kept = tuple(column for column in source.columns if _is_kept(rules, column))
             left_out = [column for column in source.columns if column not in kept]
@@ -116,13 +122,14 @@ def _metadata(plan: Plan, path: Path, left_out: list[str]) -> dict[str, Any]:
         dg.TableRecord({"column": column, "level": level, "of": plan.hierarchies[column].height})
         for column, level in plan.levels.items()
     ]
+    counted = "people" if plan.unit else "rows"
     return {
         "levels": dg.MetadataValue.table(levels),
         "loss": plan.loss,
-        "suppressed rows": plan.suppressed,
+        f"suppressed {counted}": plan.suppressed,
         "suppressed share": plan.suppressed_share,
-        "rows read": plan.rows,
-        "dagster/row_count": plan.rows - plan.suppressed,
+        f"{counted} read": plan.rows,
+        **({} if plan.unit else {"dagster/row_count": plan.rows - plan.suppressed}),
         "left out": ", ".join(left_out) or "no column",
         "plan": dg.MetadataValue.path(str(path)),
     }

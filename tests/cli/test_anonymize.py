@@ -94,21 +94,36 @@ def test_every_column_needs_a_role_and_every_quasi_identifier_a_hierarchy(folder
     assert "need a hierarchy in the policy: age, zip" in words(lacking)
 
 
+BY_PEOPLE = {
+    "person": "unit",
+    "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
+    "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
+    "illness": "insensitive",
+    "remark": "insensitive",
+}
+
+
 def test_people_with_several_rows_are_counted_once(folder: Path, run: Run) -> None:
+    """Ten people with twenty rows each: by rows a class of twenty is large, by people it is one."""
+    pd.concat([people().iloc[:10]] * 20).to_csv(folder / "visits.csv", index=False)
+    write_policy(folder, columns=BY_PEOPLE, requirements=[{"k_anonymity": {"at_least": 3}}], anonymize={})
+    result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
+    assert result.exit_code == 0
+    assert "0 of 10 people suppressed" in words(result)
+    released = pd.read_csv(folder / "release.csv", dtype=str)
+    assert "person" not in released
+    assert released.groupby(["age", "zip"]).size().min() >= 3 * 20
+
+
+def test_people_who_would_be_in_several_classes_are_refused(folder: Path, run: Run) -> None:
     repeated = pd.concat([people().iloc[:80]] * 2).assign(
         person=lambda f: f["person"].where(f["zip"] != "02100", "one")
     )
     repeated.to_csv(folder / "visits.csv", index=False)
-    columns = {
-        "person": "unit",
-        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
-        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
-        "illness": "insensitive",
-        "remark": "insensitive",
-    }
-    write_policy(folder, columns=columns, requirements=[{"k_anonymity": {"at_least": 2}}])
+    write_policy(folder, columns=BY_PEOPLE, requirements=[{"k_anonymity": {"at_least": 2}}])
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
-    assert result.exit_code == 1  # by rows every class is large, by people some are not
+    assert result.exit_code == 2
+    assert "Aggregate the table to one row for every 'person' first" in words(result)
     assert not (folder / "release.csv").exists()
 
 

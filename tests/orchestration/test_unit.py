@@ -1,0 +1,36 @@
+"""Tables in which people have several rows: generalized and judged by people, not by rows."""
+
+import pandas as pd
+
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import Pipeline, anonymizing, errors, outcome, policy_dict, raw_rows, released
+
+
+def by_people(pipeline: Pipeline, visits: pd.DataFrame) -> Pipeline:
+    given = policy_dict(requirements=[{"k_anonymity": {"at_least": 3}}])
+    given["columns"]["name"] = "unit"
+    pipeline.policy = Policy.from_dict(given)
+    anonymizing(pipeline)
+    pipeline.write("raw", visits)
+    return pipeline
+
+
+def test_an_asset_is_generalized_until_its_classes_have_enough_people(pipeline: Pipeline) -> None:
+    """Three rows a person: as rows every class would be large enough."""
+    result = by_people(pipeline, pd.concat([raw_rows()] * 3)).run()
+    assert outcome(result) == {"privacy_structure": True, "k_anonymity": True}
+    assert released(result)
+    (made,) = result.asset_materializations_for_node("anonymized")
+    told = {name: value.value for name, value in made.metadata.items()}
+    assert told["people read"] == 40
+    assert "dagster/row_count" not in told  # only people were counted
+    assert len(pipeline.read("release") or ()) == 3 * (40 - told["suppressed people"])
+    assert {len(row) for row in pipeline.read("release") or ()} == {3}  # the key of people stays in the house
+
+
+def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipeline) -> None:
+    moved = raw_rows().assign(name=[f"person {n // 2}" for n in range(40)])
+    result = by_people(pipeline, moved).run()
+    assert not result.success
+    assert "Aggregate the table to one row for every 'name' first" in errors(result)
+    assert pipeline.read("anonymized") is None
