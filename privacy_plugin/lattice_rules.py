@@ -42,6 +42,11 @@ class Known:
     needs_population: bool = False
     averages: tuple[Limit, ...] = ()  # limits on the average risk: classes over rows of what is left
 
+    @property
+    def anything(self) -> bool:
+        """Whether a walk over the lattice can tell anything."""
+        return self.k > 1 or bool(self.rules) or bool(self.averages)
+
 
 def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
     """Let a metric that needs to know what generalized values stand for know it, unless it was told already."""

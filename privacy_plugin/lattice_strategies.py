@@ -107,28 +107,29 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
     """Count what is known of every node, then judge by rising loss, or decide by tagging."""
     counted = task.counted()
     eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
-    words = f"all {task.nodes:,} generalizations were counted"
+    words = f"all {task.nodes:,} generalizations were counted" if task.known.anything else "nothing could be counted"
     feasible: Mask | None
     most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
     if inherited and not task.known.local:
         feasible, asked, certain = decide(eligible, judge.passes, most=most)
         minimal = minimal_nodes(feasible)
         best = judge.best_of(minimal) if certain else None
-        words += f", {asked:,} judged by every requirement decide the rest"
+        words += f"; {asked:,} judged by every requirement decide all {task.nodes:,}"
     else:
         cheaper = task.sizes_only and not task.bounds_are_losses
         refine = (lambda node: task.by_sizes(node).loss) if cheaper else None
         best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
         feasible, minimal = _feasible(task, judge, eligible) if certain else (None, ())
         if not task.known.local:
-            words += f", {asked:,} judged by every requirement, by rising loss"
+            words += f"; {asked:,} of {task.nodes:,} were judged by every requirement, by rising loss"
             words += "" if minimal or best is None else "; minimal nodes are not listed, all would have to be judged"
     if not certain:
         return _given_up(task, judge, best, asked)
     if best is None:
         return None
     picture = _picture(bounds, eligible, feasible, best) if task.nodes <= PICTURED else ()
-    return Found(best=best, minimal=minimal, visited=task.nodes, exact=True, search=words, picture=picture)
+    visited = task.nodes if task.known.anything else asked
+    return Found(best=best, minimal=minimal, visited=visited, exact=True, search=words, picture=picture)
 
 
 def _feasible(task: LatticeTask, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:

@@ -145,10 +145,13 @@ class LatticeTask:
 
     def _average_risks_hold(self, counted: Counted) -> Mask:
         """Compare classes / rows of what is left with the limits, in whole numbers."""
-        classes, left = counted.classes().astype(object), (self.table.rows - counted.failing).astype(object)
+        classes, left = counted.classes(), self.table.rows - counted.failing
         holds = np.ones(self.shape, dtype=bool)
         for limit in self.known.averages:
-            risks, most = classes * limit.bounds[0].denominator, left * limit.bounds[0].numerator
+            bound = limit.bounds[0]
+            if self.table.rows * max(bound.numerator, bound.denominator) >= 2**62:
+                classes, left = classes.astype(object), left.astype(object)
+            risks, most = classes * bound.denominator, left * bound.numerator
             holds &= (risks < most if limit.kind == "below" else risks <= most).astype(bool)
         return holds
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import InfeasibleError, ParameterError, require_columns
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_columns
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -67,6 +67,8 @@ def needed_columns(
     asked = {r.sensitive or sensitive for r in requirements if "sensitive" in r.definition.roles}
     if None in asked:
         raise ParameterError("a requirement looks at a sensitive column; name it with sensitive=")
+    for name in asked & {*quasi_identifiers}:
+        raise ColumnError(f"column {name!r} cannot be both a quasi-identifier and the sensitive column")
     asked |= {*(attributes or ())} if any("attributes" in r.definition.roles for r in requirements) else set()
     return [*quasi_identifiers, *sorted(str(name) for name in asked if name not in quasi_identifiers)]
 
