@@ -174,8 +174,11 @@ class Plan:
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""
         staging = Path(path).with_name(f"{Path(path).name}.{secrets.token_hex(4)}")
-        staging.write_text(json.dumps(self.to_dict(), indent=2), encoding="utf-8")
-        os.replace(staging, path)
+        try:
+            staging.write_text(json.dumps(self.to_dict(), indent=2), encoding="utf-8")
+            os.replace(staging, path)
+        finally:
+            staging.unlink(missing_ok=True)
 
     def export(self, folder: str | Path, *, data: Any = None) -> Path:
         """Write what the plan applies as files that other tools read, all or none, and return the new folder.

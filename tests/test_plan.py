@@ -266,3 +266,10 @@ def test_a_plan_of_an_earlier_release_is_read(tmp_path):
     again = pp.load_plan(stored(tmp_path, lambda content: [content.pop(name) for name in known]))
     assert again.levels == plan_of().levels
     assert (again.unit, again.lattice, again.trade_off, again.exact) == (None, (), (), True)
+
+
+def test_a_plan_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
+    (tmp_path / "plan.json").mkdir()  # a folder stands where the file should go
+    with pytest.raises(OSError, match=r"plan\.json"):
+        plan_of().save(tmp_path / "plan.json")
+    assert [item.name for item in tmp_path.iterdir()] == ["plan.json"]
