@@ -1,14 +1,17 @@
 """The budget ledger: what randomized releases have spent of a dataset's privacy budget, and what is left.
 
-A spend is reserved before the mechanism runs and committed after. A reservation counts as spent from the moment
-it is made, and for good: a process that is killed between the two may have shown its output to somebody. Budgets
-compose sequentially: epsilons and deltas add up, which is right for any sequence of mechanisms on the same data.
+A spend is reserved before the mechanism runs and committed after, with the content fingerprint of what it made. A
+reservation counts as spent from the moment it is made, and for good: a process that is killed between the two may
+have shown its output to somebody. Budgets compose sequentially: epsilons and deltas add up, which is right for any
+sequence of mechanisms on the same data. Whoever can write to the ledger can make it say anything: keep it as you keep
+the key that signs certificates.
 """
 
+import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -17,29 +20,8 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency.numbers import exact, written
-
-_METADATA = sa.MetaData()
-_CAPS = sa.Table(
-    "privacy_budget_caps",
-    _METADATA,
-    sa.Column("dataset", sa.String(255), primary_key=True),
-    sa.Column("unit", sa.String(255), primary_key=True),
-    sa.Column("epsilon", sa.Text, nullable=False),
-    sa.Column("delta", sa.Text, nullable=False),
-)
-_SPENDS = sa.Table(
-    "privacy_budget_spends",
-    _METADATA,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("dataset", sa.String(255), nullable=False, index=True),
-    sa.Column("unit", sa.String(255), nullable=False),
-    sa.Column("epsilon", sa.Text, nullable=False),
-    sa.Column("delta", sa.Text, nullable=False),
-    sa.Column("mechanism", sa.String(255), nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("reserved_at", sa.String(32), nullable=False),
-    sa.Column("committed_at", sa.String(32)),
-)
+from privacy_plugin.ledger_tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, open_ledger, told_as_budget_error
+from privacy_plugin.sources.protocol import Fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +30,14 @@ class Budget:
 
     epsilon: Fraction
     delta: Fraction
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object = 0) -> "Budget":
+        """Read an amount as it is written."""
+        amount = cls(epsilon=exact(epsilon, what="epsilon"), delta=exact(delta, what="delta"))
+        if amount.epsilon < 0 or not 0 <= amount.delta <= 1:
+            raise ParameterError(f"epsilon must be at least 0 and delta between 0 and 1; given {amount}")
+        return amount
 
     def __add__(self, other: "Budget") -> "Budget":
         return Budget(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
@@ -59,13 +49,33 @@ class Budget:
         """Tell whether another amount fits into this one, in both parts."""
         return other.epsilon <= self.epsilon and other.delta <= self.delta
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"epsilon": written(self.epsilon), "delta": written(self.delta)}
+
     def __str__(self) -> str:
         return f"epsilon {written(self.epsilon)}, delta {written(self.delta)}"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Release:
+    """What came of a spend.
+
+    `fingerprints` identify the table, one for every engine it was written in; none where what was made is no table.
+    `private` is False when a test generator drew. `account` is plain data for people: neighbour relation, assumptions.
+    """
+
+    private: bool
+    fingerprints: tuple[Fingerprint, ...] = ()
+    account: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Spend:
-    """One entry of the ledger: `reserved` means that the mechanism may have run and its end was never seen."""
+    """One entry of the ledger: `reserved` means that the mechanism may have run and its end was never seen.
+
+    `private` is None until something was released.
+    """
 
     id: str
     dataset: str
@@ -75,6 +85,8 @@ class Spend:
     status: str
     reserved_at: str
     committed_at: str | None
+    private: bool | None = None
+    account: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the command line and reports."""
@@ -82,12 +94,13 @@ class Spend:
             "id": self.id,
             "dataset": self.dataset,
             "unit": self.unit,
-            "epsilon": written(self.budget.epsilon),
-            "delta": written(self.budget.delta),
+            **self.budget.to_dict(),
             "mechanism": self.mechanism,
             "status": self.status,
             "reserved_at": self.reserved_at,
             "committed_at": self.committed_at,
+            "private": self.private,
+            "account": dict(self.account),
         }
 
 
@@ -105,44 +118,65 @@ class BudgetLedger:
     'epsilon 0.3, delta 1e-06'
     """
 
-    def __init__(self, url: str | sa.URL = "sqlite:///privacy-ledger.db") -> None:
-        """Open (and create, where it is missing) the ledger behind a SQLAlchemy URL."""
-        self._engine = _open(url)
-        _METADATA.create_all(self._engine)
+    def __init__(self, url: str | sa.URL = "sqlite:///privacy-ledger.db", *, create: bool = True) -> None:
+        """Open the ledger behind a SQLAlchemy URL; where it is missing it is made, or refused without `create`."""
+        self._engine = open_ledger(url, create=create)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
 
     def set_cap(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0) -> None:
         """Set what may be spent in all; it can be raised or lowered, and lowering below what is spent closes it."""
-        cap = _budget(epsilon, delta)
-        where = (_CAPS.c.dataset == _name(dataset)) & (_CAPS.c.unit == _name(unit))
-        with self._engine.begin() as connection:
-            changed = connection.execute(sa.update(_CAPS).where(where).values(**_written(cap)))
-            if not changed.rowcount:
-                connection.execute(sa.insert(_CAPS).values(dataset=dataset, unit=unit, **_written(cap)))
+        amount = _written(Budget.of(epsilon, delta))
+        where = (CAPS.c.dataset == _name(dataset)) & (CAPS.c.unit == _name(unit))
+        change = sa.update(CAPS).where(where).values(**amount)
+        with told_as_budget_error("written"):
+            try:
+                with self._engine.begin() as connection:
+                    if not connection.execute(change).rowcount:
+                        connection.execute(sa.insert(CAPS).values(dataset=dataset, unit=unit, **amount))
+            except sa.exc.IntegrityError:  # somebody else set the first cap at the same moment
+                with self._engine.begin() as connection:
+                    connection.execute(change)
 
     def cap(self, *, dataset: str, unit: str) -> Budget | None:
         """Return what may be spent in all, or None where no cap was set (and so nothing may be spent)."""
-        with self._engine.begin() as connection:
-            return self._locked_cap(connection, dataset, unit)
+        with self._transaction("read") as connection:
+            return _locked_cap(connection, dataset, unit)
+
+    def caps(self) -> tuple[tuple[str, str, Budget], ...]:
+        """Return every dataset and unit that has a cap, with it."""
+        query = sa.select(CAPS).order_by(CAPS.c.dataset, CAPS.c.unit)
+        with self._transaction("read") as connection:
+            return tuple((row.dataset, row.unit, _budget_of(row)) for row in connection.execute(query))
 
     def spent(self, *, dataset: str, unit: str) -> Budget:
         """Return what is spent: every reservation counts, committed or not."""
-        with self._engine.begin() as connection:
-            return self._spent(connection, dataset, unit)
+        with self._transaction("read") as connection:
+            return _spent(connection, dataset, unit)
 
     def remaining(self, *, dataset: str, unit: str) -> Budget:
         """Return what may still be spent."""
-        cap = self.cap(dataset=dataset, unit=unit)
-        if cap is None:
-            raise BudgetError(_no_cap(dataset, unit))
-        return cap - self.spent(dataset=dataset, unit=unit)
+        with self._transaction("read") as connection:
+            return _left(connection, dataset, unit)
 
-    def entries(self, *, dataset: str | None = None) -> tuple[Spend, ...]:
+    def entries(self, *, dataset: str | None = None, unit: str | None = None) -> tuple[Spend, ...]:
         """Return every spend, oldest first."""
-        query = sa.select(_SPENDS).order_by(_SPENDS.c.reserved_at, _SPENDS.c.id)
+        query = _ENTRIES.order_by(SPENDS.c.reserved_at, SPENDS.c.id)
         if dataset is not None:
-            query = query.where(_SPENDS.c.dataset == dataset)
-        with self._engine.begin() as connection:
+            query = query.where(SPENDS.c.dataset == dataset)
+        if unit is not None:
+            query = query.where(SPENDS.c.unit == unit)
+        with self._transaction("read") as connection:
             return tuple(_spend_of(row) for row in connection.execute(query))
+
+    def releases_of(self, fingerprint: Fingerprint) -> tuple[Spend, ...]:
+        """Return the committed spends that made exactly this table."""
+        same = (FINGERPRINTS.c.digest == fingerprint.digest) & (FINGERPRINTS.c.scheme == fingerprint.scheme)
+        query = _ENTRIES.where(SPENDS.c.id.in_(sa.select(FINGERPRINTS.c.spend).where(same)))
+        with self._transaction("read") as connection:
+            return tuple(_spend_of(row) for row in connection.execute(query.where(SPENDS.c.status == "committed")))
 
     @contextmanager
     def spend(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str) -> Iterator[str]:
@@ -153,76 +187,63 @@ class BudgetLedger:
 
     def reserve(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str) -> str:
         """Take an amount out of the budget, or refuse; at most one process at a time decides about a dataset."""
-        wanted = _budget(epsilon, delta)
-        with self._engine.begin() as connection:
-            cap = self._locked_cap(connection, _name(dataset), _name(unit))
-            if cap is None:
-                raise BudgetError(_no_cap(dataset, unit))
-            left = cap - self._spent(connection, dataset, unit)
+        wanted, number = Budget.of(epsilon, delta), secrets.token_hex(8)
+        entry = {"id": number, "dataset": _name(dataset), "unit": _name(unit), "mechanism": _name(mechanism)}
+        with self._transaction("written") as connection:
+            left = _left(connection, dataset, unit)
             if not left.covers(wanted):
                 raise BudgetError(f"{mechanism} needs {wanted}, but {dataset!r} has only {left} left a {unit}")
-            number = secrets.token_hex(8)
             connection.execute(
-                sa.insert(_SPENDS).values(
-                    id=number,
-                    dataset=dataset,
-                    unit=unit,
-                    mechanism=_name(mechanism),
-                    status="reserved",
-                    reserved_at=_now(),
-                    **_written(wanted),
-                )
+                sa.insert(SPENDS).values(**entry, status="reserved", reserved_at=_now(), **_written(wanted))
             )
         return number
 
-    def commit(self, number: str) -> None:
-        """Record that the mechanism of a reservation has ended."""
-        with self._engine.begin() as connection:
-            where = (_SPENDS.c.id == number) & (_SPENDS.c.status == "reserved")
-            changed = connection.execute(
-                sa.update(_SPENDS).where(where).values(status="committed", committed_at=_now())
-            )
+    def commit(self, number: str, release: Release | None = None) -> None:
+        """Record that the mechanism of a reservation has ended, and what it made."""
+        with self._transaction("written") as connection:
+            where = (SPENDS.c.id == number) & (SPENDS.c.status == "reserved")
+            changed = connection.execute(sa.update(SPENDS).where(where).values(status="committed", committed_at=_now()))
             if changed.rowcount != 1:
                 raise BudgetError("this spend is not reserved; it cannot be committed")
+            if release is None:
+                return
+            account = json.dumps(dict(release.account), default=str)
+            connection.execute(sa.insert(RELEASES).values(spend=number, private=release.private, account=account))
+            forms = {(made.digest, made.scheme) for made in release.fingerprints}
+            for digest, scheme in sorted(forms):
+                connection.execute(sa.insert(FINGERPRINTS).values(spend=number, digest=digest, scheme=scheme))
 
-    def _locked_cap(self, connection: sa.Connection, dataset: str, unit: str) -> Budget | None:
-        query = sa.select(_CAPS).where((_CAPS.c.dataset == dataset) & (_CAPS.c.unit == unit)).with_for_update()
-        row = connection.execute(query).one_or_none()
-        return None if row is None else Budget(epsilon=Fraction(row.epsilon), delta=Fraction(row.delta))
-
-    def _spent(self, connection: sa.Connection, dataset: str, unit: str) -> Budget:
-        query = sa.select(_SPENDS).where((_SPENDS.c.dataset == dataset) & (_SPENDS.c.unit == unit))
-        amounts = [_spend_of(row).budget for row in connection.execute(query)]
-        return sum(amounts, Budget(epsilon=Fraction(0), delta=Fraction(0)))
-
-
-def _open(url: str | sa.URL) -> sa.Engine:
-    parsed = sa.make_url(url)
-    if parsed.get_backend_name() == "postgresql":
-        return sa.create_engine(parsed, pool_pre_ping=True)
-    if parsed.get_backend_name() != "sqlite":
-        raise ParameterError("a ledger lives in SQLite or PostgreSQL, whose locks keep two runs from overspending")
-    in_memory = parsed.database in (None, "", ":memory:")
-    pool = {"poolclass": sa.StaticPool} if in_memory else {}
-    engine = sa.create_engine(parsed, connect_args={"timeout": 60, "check_same_thread": False}, **pool)
-
-    # The driver would open a transaction only at the first write: two runs could both read before either writes.
-    @sa.event.listens_for(engine, "connect")
-    def _leave_transactions_to_us(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-
-    @sa.event.listens_for(engine, "begin")
-    def _lock_before_reading(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine
+    @contextmanager
+    def _transaction(self, doing: str) -> Iterator[sa.Connection]:
+        with told_as_budget_error(doing), self._engine.begin() as connection:
+            yield connection
 
 
-def _budget(epsilon: object, delta: object) -> Budget:
-    amount = Budget(epsilon=exact(epsilon, what="epsilon"), delta=exact(delta, what="delta"))
-    if amount.epsilon < 0 or not 0 <= amount.delta <= 1:
-        raise ParameterError(f"epsilon must be at least 0 and delta between 0 and 1; given {amount}")
-    return amount
+_ENTRIES = sa.select(SPENDS, RELEASES.c.private, RELEASES.c.account).select_from(
+    SPENDS.outerjoin(RELEASES, RELEASES.c.spend == SPENDS.c.id)
+)
+
+
+def _locked_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget | None:
+    query = sa.select(CAPS).where((CAPS.c.dataset == dataset) & (CAPS.c.unit == unit)).with_for_update()
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _budget_of(row)
+
+
+def _spent(connection: sa.Connection, dataset: str, unit: str) -> Budget:
+    query = sa.select(SPENDS).where((SPENDS.c.dataset == dataset) & (SPENDS.c.unit == unit))
+    return sum((_budget_of(row) for row in connection.execute(query)), Budget.of(0))
+
+
+def _left(connection: sa.Connection, dataset: str, unit: str) -> Budget:
+    cap = _locked_cap(connection, dataset, unit)
+    if cap is None:
+        raise BudgetError(f"no budget was set for {dataset!r} a {unit}; set a cap before anything is spent")
+    return cap - _spent(connection, dataset, unit)
+
+
+def _budget_of(row: Any) -> Budget:
+    return Budget(epsilon=Fraction(row.epsilon), delta=Fraction(row.delta))
 
 
 def _written(amount: Budget) -> dict[str, str]:
@@ -234,11 +255,13 @@ def _spend_of(row: Any) -> Spend:
         id=row.id,
         dataset=row.dataset,
         unit=row.unit,
-        budget=Budget(epsilon=Fraction(row.epsilon), delta=Fraction(row.delta)),
+        budget=_budget_of(row),
         mechanism=row.mechanism,
         status=row.status,
         reserved_at=row.reserved_at,
         committed_at=row.committed_at,
+        private=row.private,
+        account=json.loads(row.account) if row.account else {},
     )
 
 
@@ -246,10 +269,6 @@ def _name(text: str) -> str:
     if not isinstance(text, str) or not text or len(text) > 255:
         raise ParameterError("dataset, unit and mechanism must be names of 1 to 255 characters")
     return text
-
-
-def _no_cap(dataset: str, unit: str) -> str:
-    return f"no budget was set for {dataset!r} a {unit}; set a cap before anything is spent"
 
 
 def _now() -> str:

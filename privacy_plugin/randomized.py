@@ -1,7 +1,6 @@
 """Randomized releases of any data: reserve the budget, draw, commit."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,10 @@ from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, Interpolat
 from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source
+from privacy_plugin.spending import Cost, require_together, spending
 
 
 def epsilon_safe_lattice(
@@ -35,19 +36,13 @@ def epsilon_safe_lattice(
     """
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every column that is published")
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+    require_together(ledger, dataset)
     source = open_source(data)
     require_columns(list(hierarchies), source.columns)
     table = source.frequencies(list(hierarchies))
-    total = {"epsilon": float(epsilon) + least_epsilon(beta), "delta": sampling_delta(k=k, beta=beta)}
-    spending = (
-        ledger.spend(dataset=dataset, unit="row", mechanism="epsilon-safe lattice anonymization", **total)
-        if ledger is not None and dataset is not None
-        else nullcontext()
-    )
-    with spending:
-        return epsilon_safe(
+    cost = lattice_cost(k=k, beta=beta, epsilon=epsilon)
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
+        made = epsilon_safe(
             table,
             hierarchies=hierarchies,
             k=k,
@@ -57,3 +52,14 @@ def epsilon_safe_lattice(
             interpolation=interpolation,
             generator=generator,
         )
+        spent.released(made.frequencies, account=made.to_dict())
+    return made
+
+
+def lattice_cost(*, k: int, beta: float, epsilon: float) -> Cost:
+    """Return what epsilon-safe lattice anonymization spends: the draw's epsilon and what sampling adds, a row."""
+    return Cost(
+        mechanism="epsilon-safe lattice anonymization",
+        epsilon=exact(epsilon, what="epsilon") + exact(least_epsilon(beta)),
+        delta=sampling_delta(k=k, beta=beta),
+    )

@@ -1,16 +1,16 @@
 """Randomized response for any data: reserve the budget, randomize, commit."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.errors import require_columns
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source
+from privacy_plugin.spending import Cost, require_together, spending
 
 
 def randomized_response(
@@ -33,18 +33,14 @@ def randomized_response(
     >>> str(shown.ledger)
     'epsilon 1 a cell (epsilon 1 a row)'
     """
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+    require_together(ledger, dataset)
     source = open_source(data)
     require_columns(columns, source.columns, role="columns")
     for name in domains or {}:
         require_columns([name], list(columns), role="domains")
     table = source.frequencies(list(columns))
-    total = exact(epsilon, what="epsilon") * len(columns)
-    spending = (
-        ledger.spend(dataset=dataset, unit="row", epsilon=total, mechanism="randomized response")
-        if ledger is not None and dataset is not None
-        else nullcontext()
-    )
-    with spending:
-        return randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
+    cost = Cost(mechanism="randomized response", epsilon=exact(epsilon, what="epsilon") * len(columns))
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
+        made = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
+        spent.released(made.frequencies, account=made.ledger.to_dict())
+    return made

@@ -1,7 +1,6 @@
 """Synthetic tables from any data: reserve the budget, draw, commit."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source
+from privacy_plugin.spending import Cost, require_together, spending
 
 
 def synthesize(
@@ -41,12 +41,7 @@ def synthesize(
     >>> len(made.table), str(made.ledger)
     (1000, 'epsilon 1, delta 1e-06 a row')
     """
-    require_mode(unit)
-    if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
-    amount = exact(epsilon, what="epsilon")
-    if amount <= 0:
-        raise ParameterError("epsilon must be positive")
+    require_together(ledger, dataset)
     source = open_source(data)
     require_columns(columns, source.columns, role="columns")
     for name in domains or {}:
@@ -54,15 +49,24 @@ def synthesize(
     if given is not None:
         require_columns([given], list(columns), role="given")
     table = source.frequencies(list(columns))
-    total: dict[str, Any] = {"epsilon": amount, "delta": delta}
-    if unit == "cell":
-        total = {"epsilon": amount * len(columns)}
-    spending = (
-        ledger.spend(dataset=dataset, unit="row", mechanism=f"synthesis by {unit}", **total)
-        if ledger is not None and dataset is not None
-        else nullcontext()
-    )
-    with spending:
+    cost = synthesis_cost(epsilon=epsilon, delta=delta, unit=unit, columns=len(columns))
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         if unit == "cell":
-            return synthesize_cells(table, epsilon=epsilon, given=given, domains=domains, generator=generator)
-        return synthesize_rows(table, epsilon=epsilon, delta=delta, given=given, domains=domains, generator=generator)
+            made = synthesize_cells(table, epsilon=epsilon, given=given, domains=domains, generator=generator)
+        else:
+            made = synthesize_rows(
+                table, epsilon=epsilon, delta=delta, given=given, domains=domains, generator=generator
+            )
+        spent.released(made.frequencies, account=made.ledger.to_dict())
+    return made
+
+
+def synthesis_cost(*, epsilon: Any, delta: Any, unit: str, columns: int) -> Cost:
+    """Return what synthesis spends a row: of cells, their epsilons added up over the columns, and no delta."""
+    require_mode(unit)
+    amount = exact(epsilon, what="epsilon")
+    if amount <= 0:
+        raise ParameterError("epsilon must be positive")
+    if unit == "cell":
+        return Cost(mechanism="synthesis by cell", epsilon=amount * columns)
+    return Cost(mechanism="synthesis by row", epsilon=amount, delta=delta)

@@ -1,0 +1,82 @@
+"""Spend privacy budget: what every randomized mechanism does around its draw.
+
+    cost = Cost(mechanism="synthesis by row", epsilon=epsilon, delta=delta)
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
+        made = draw()
+        spent.released(made.frequencies, account=made.ledger.to_dict())
+
+Everything that can be refused is refused before: from the reservation on the budget is gone, whatever happens.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.ledger import Budget, BudgetLedger, Release
+from privacy_plugin.sources import Fingerprint, open_source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a mechanism is going to spend, told before it runs: an epsilon (and delta) with the unit it protects."""
+
+    mechanism: str
+    epsilon: object
+    delta: object = 0
+    unit: str = "row"
+
+    @property
+    def budget(self) -> Budget:
+        """The amount, exact."""
+        return Budget.of(self.epsilon, self.delta)
+
+    def __str__(self) -> str:
+        return f"{self.budget} a {self.unit}"
+
+
+@dataclass(kw_only=True)
+class Spending:
+    """A spend that is under way; where books are kept it collects what was made, to be recorded when it ends well."""
+
+    private: bool
+    kept: bool
+    fingerprints: list[Fingerprint] = field(default_factory=list)
+    account: dict[str, Any] = field(default_factory=dict)
+
+    def released(self, *tables: Any, account: Mapping[str, Any]) -> None:
+        """Say what was made (anything a source accepts, in every engine it was written in) and under what terms.
+
+        `account` holds the neighbour relation and the assumptions, and no value of the data.
+        """
+        if not self.kept:
+            return
+        self.fingerprints += [open_source(table).fingerprint() for table in tables]
+        self.account.update(account)
+
+
+@contextmanager
+def spending(cost: Cost, *, ledger: BudgetLedger | None, dataset: str | None, private: bool) -> Iterator[Spending]:
+    """Reserve the cost, let the mechanism run, and commit it with what was made; without a ledger keep no books.
+
+    An error inside leaves the reservation, and so the budget spent. `private`: no test generator draws.
+    """
+    require_together(ledger, dataset)
+    spent = Spending(private=private, kept=ledger is not None)
+    if ledger is None or dataset is None:
+        yield spent
+        return
+    amount = cost.budget
+    number = ledger.reserve(
+        dataset=dataset, unit=cost.unit, epsilon=amount.epsilon, delta=amount.delta, mechanism=cost.mechanism
+    )
+    yield spent
+    release = Release(private=private, fingerprints=tuple(spent.fingerprints), account=spent.account)
+    ledger.commit(number, release)
+
+
+def require_together(ledger: BudgetLedger | None, dataset: str | None) -> None:
+    """Refuse a ledger without the name of a dataset in it, and the other way round."""
+    if (ledger is None) != (dataset is None):
+        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
