@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, Interpolation, epsilon_safe
-from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
+from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, Interpolation, epsilon_safe, guarantee
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source
 from privacy_plugin.spending import Cost, require_together, spending
@@ -30,7 +28,8 @@ def epsilon_safe_lattice(
 ) -> EpsilonSafeTable:
     """Publish a random sample, generalized to a node that the exponential mechanism draws, without small classes.
 
-    The guarantee, its unit and its assumptions are in the result and in `privacy_plugin.anonymizers.epsilon_safe`.
+    The guarantee, its unit and its assumptions are in the result and in `privacy_plugin.anonymizers.epsilon_safe`;
+    `privacy_plugin.anonymizers.epsilon_safe.guarantee` says beforehand what it will be.
     `epsilon` is what the draw spends; the result's epsilon adds -ln(1 - beta) for the sampling. With a `ledger` (and
     the `dataset`'s name there) the whole is reserved before anything is drawn, and a draw beyond the cap is refused.
     """
@@ -40,7 +39,7 @@ def epsilon_safe_lattice(
     source = open_source(data)
     require_columns(list(hierarchies), source.columns)
     table = source.frequencies(list(hierarchies))
-    cost = lattice_cost(k=k, beta=beta, epsilon=epsilon)
+    cost = lattice_cost(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         made = epsilon_safe(
             table,
@@ -56,10 +55,7 @@ def epsilon_safe_lattice(
     return made
 
 
-def lattice_cost(*, k: int, beta: float, epsilon: float) -> Cost:
+def lattice_cost(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Cost:
     """Return what epsilon-safe lattice anonymization spends: the draw's epsilon and what sampling adds, a row."""
-    return Cost(
-        mechanism="epsilon-safe lattice anonymization",
-        epsilon=exact(epsilon, what="epsilon") + exact(least_epsilon(beta)),
-        delta=sampling_delta(k=k, beta=beta),
-    )
+    stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
+    return Cost(mechanism="epsilon-safe lattice anonymization", epsilon=stated.epsilon, delta=stated.delta)

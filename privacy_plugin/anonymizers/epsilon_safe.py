@@ -3,18 +3,21 @@
 What it promises, and to whom: the published table is (beta, epsilon, delta)-differentially private under sampling
 when tables are neighbours that differ in one row (added or removed), the privacy unit is one row, the number of
 rows in all is public, the hierarchies were fixed without looking at the data, and *every* published column is one
-of the generalized ones. That is why no other column is published.
+of the generalized ones. That is why no other column is published. Delta is the proven one, which is larger than the
+printed theorem's because the generalization is chosen on the sample: docs/evaluation-epsilon-safe.md.
 """
 
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from math import inf, nextafter
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
 from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
@@ -28,6 +31,13 @@ Interpolation = None | Literal["levels"] | tuple[str, int]
 
 _MOST_NODES = 5_000_000
 _DRAWN_AT_ONCE = 1 << 20
+
+
+class Guarantee(NamedTuple):
+    """What a release is worth, and what a ledger has to reserve for it: known before anything is drawn."""
+
+    epsilon: float
+    delta: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +100,18 @@ class EpsilonSafeTable:
         }
 
 
+def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Guarantee:
+    """Return the epsilon and delta of a release: epsilon - ln(1 - beta), rounded up, and the proven delta.
+
+    >>> stated = guarantee(k=75, beta=0.7, epsilon=0.5)
+    >>> f"epsilon {stated.epsilon:.4f}, delta {stated.delta:.2e}"
+    'epsilon 1.7040, delta 3.25e-06'
+    """
+    _require_choice(k, epsilon)
+    delta = sampling_delta(k=k, beta=beta, choice_epsilon=epsilon, interpolated=interpolation is not None)
+    return Guarantee(nextafter(float(epsilon) + least_epsilon(beta), inf), delta)
+
+
 def epsilon_safe(
     table: FrequencyTable,
     *,
@@ -110,8 +132,8 @@ def epsilon_safe(
     `epsilon` is what the choice spends (eps' in the paper). Noise by opendp, sampling from the operating system's
     secure source; with a `generator`, which is for tests, the result is not private and says so.
     """
-    _require_parameters(k, epsilon, penalty)
-    delta = sampling_delta(k=k, beta=beta)
+    stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
+    _require_positive("penalty", penalty)
     table.require_rows()
     table.require_one_row_a_person("epsilon-safe lattice anonymization")
     table = table.project(list(hierarchies))
@@ -123,7 +145,7 @@ def epsilon_safe(
     utilities = node_utilities(table, levels, kept, k=k, penalty=penalty, expected=expected)
     utilities = interpolated(utilities, tuple(hierarchies), interpolation)
     sensitivity = penalty * k / expected
-    chosen = _draw(utilities.ravel(), 2 * sensitivity / epsilon, sensitivity, epsilon, generator)
+    chosen = choose(utilities.ravel(), sensitivity=sensitivity, epsilon=epsilon, generator=generator)
     node = dict(zip(hierarchies, (int(i) for i in np.unravel_index(chosen, utilities.shape)), strict=True))
     published, suppressed = _publish(table, levels, kept, node, k)
     return EpsilonSafeTable(
@@ -134,8 +156,8 @@ def epsilon_safe(
         rows=table.rows,
         k=k,
         beta=float(beta),
-        epsilon=float(epsilon) + least_epsilon(beta),
-        delta=delta,
+        epsilon=stated.epsilon,
+        delta=stated.delta,
         private=generator is None,
         choice_epsilon=float(epsilon),
         penalty=float(penalty),
@@ -233,32 +255,6 @@ def _sample(counts: Integers, beta: float, generator: np.random.Generator | None
     return kept
 
 
-def _draw(
-    utilities: Utilities, scale: float, sensitivity: float, epsilon: float, generator: np.random.Generator | None
-) -> int:
-    """Draw an index with probability proportional to exp(utility / scale): the largest after Gumbel noise."""
-    if generator is not None:
-        weights = np.exp((utilities - utilities.max()) / scale)
-        return int(generator.choice(len(utilities), p=weights / weights.sum()))
-    dp = _opendp()
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
-    # Under this measure opendp adds Gumbel noise, which is the exponential mechanism; its pure bound is epsilon.
-    mechanism = dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
-    if mechanism.map(sensitivity) > epsilon**2 / 8 * (1 + 1e-9):
-        raise ParameterError("opendp accounts more for this draw than the exponential mechanism's epsilon")
-    return int(mechanism(utilities.tolist()))
-
-
-def _opendp() -> Any:
-    """Load the library that draws; it comes with an extra."""
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise ParameterError("drawing with privacy needs opendp; install privacy-plugin[learn]") from None
-    return dp
-
-
 def _publish(
     table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, node: Mapping[str, int], k: int
 ) -> tuple[FrequencyTable, int]:
@@ -279,9 +275,12 @@ def _publish(
     return published, sample.rows - published.rows
 
 
-def _require_parameters(k: int, epsilon: float, penalty: float) -> None:
+def _require_choice(k: int, epsilon: float) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
-    for name, value in (("epsilon", epsilon), ("penalty", penalty)):
-        if exact(value, what=name) <= 0:
-            raise ParameterError(f"{name} must be positive, not {value!r}")
+    _require_positive("epsilon", epsilon)
+
+
+def _require_positive(name: str, value: float) -> None:
+    if exact(value, what=name) <= 0:
+        raise ParameterError(f"{name} must be positive, not {value!r}")

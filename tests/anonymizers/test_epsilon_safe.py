@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, interpolated, node_utilities
+from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger
@@ -83,13 +84,11 @@ def whole_table() -> pd.DataFrame:
 
 
 def test_a_node_is_drawn_with_its_probability_by_opendp() -> None:
-    """The draw alone, on fixed utilities: 4,000 draws, a chi-square bound that fails by chance once in a million."""
-    from privacy_plugin.anonymizers.epsilon_safe import _draw
-
+    """The draw alone, on fixed utilities: 1,500 draws, a chi-square bound that fails by chance once in a million."""
     values = np.array([0.0, -0.5, -1.0, -2.0])
-    scale, draws = 0.7, 4000
+    scale, draws = 0.7, 1500
     weights = np.exp(values / scale) / np.exp(values / scale).sum()
-    found = Counter(_draw(values, scale, scale * 0.4, 0.8, None) for _ in range(draws))
+    found = Counter(choose(values, sensitivity=scale * 0.4, epsilon=0.8, generator=None) for _ in range(draws))
     statistic = sum((found[i] - draws * p) ** 2 / (draws * p) for i, p in enumerate(weights))
     assert statistic < 30.7  # chi-square with 3 degrees of freedom, p = 1e-6
 
@@ -116,7 +115,7 @@ def test_the_guarantee_states_unit_neighbours_assumptions_and_whether_it_is_priv
     assert "one row" in stated["neighbours"]
     assert any("hierarchies" in text for text in stated["assumptions"])
     assert stated["epsilon"] == pytest.approx(0.8 + np.log(2))
-    assert stated["delta"] == pp.sampling_delta(k=3, beta=0.5)
+    assert stated["delta"] == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8) > pp.sampling_delta(k=3, beta=0.5)
     assert "suppressed" not in stated  # the exact number comes from the secret sample
 
 
@@ -131,7 +130,9 @@ def test_the_ledger_is_asked_first(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="visits", unit="row", epsilon=2, delta=0.9)
     epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
-    assert ledger.spent(dataset="visits", unit="row").epsilon > Fraction(149, 100)
+    spent = ledger.spent(dataset="visits", unit="row")
+    assert spent.epsilon > Fraction(149, 100)
+    assert float(spent.delta) == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8)
     with pytest.raises(BudgetError):
         epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
 

@@ -36,10 +36,11 @@ def exact_delta(k: int, beta: Fraction, tries: int) -> Fraction:
     """The definition with the least epsilon, over the first n only, in whole numbers."""
     g = 1 - (1 - beta) ** 2
     first = max(math.ceil(k / g - 1), 1)
+    kept, whole = beta.numerator, beta.denominator
     return max(
-        sum(
-            (math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in range(math.floor(g * n) + 1, n + 1)),
-            Fraction(0),
+        Fraction(
+            sum(math.comb(n, j) * kept**j * (whole - kept) ** (n - j) for j in range(math.floor(g * n) + 1, n + 1)),
+            whole**n,
         )
         for n in range(first, first + tries)
     )
