@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
     from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
+    from privacy_plugin.ledger_in_use import using_ledger
     from privacy_plugin.metrics.channel import epsilon_dependence
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.plan import Plan, load_plan
@@ -78,6 +79,7 @@ _HOMES = {
     "sql_table": "sources",
     "synthesize": "synthesizing",
     "tree_hierarchy": "frequency.hierarchy_builders",
+    "using_ledger": "ledger_in_use",
     "write_hierarchy": "frequency.hierarchy_files",
 }
 
@@ -90,6 +92,7 @@ _METRICS = (
     "l_diversity",
     "maximum_disclosure",
     "presence_confidence",
+    "privacy_budget",
     "privacy_score",
     "reidentification_risk",
     "t_closeness",
@@ -131,6 +134,7 @@ __all__ = [
     "population_marginals",
     "presence_bounds",
     "presence_confidence",
+    "privacy_budget",
     "privacy_score",
     "randomized_response",
     "read_hierarchy",
@@ -142,6 +146,7 @@ __all__ = [
     "synthesize",
     "t_closeness",
     "tree_hierarchy",
+    "using_ledger",
     "write_hierarchy",
 ]
 

@@ -164,7 +164,8 @@ def _findings(rules: Rules, tables: Tables, population: Tables | None) -> tuple[
     """Judge every requirement, those over the most columns first: coarser groupings are made from finer ones."""
     quasi_identifiers = rules.columns("quasi_identifier")
     findings: dict[int, Finding] = {}
-    order = sorted(range(len(rules.requirements)), key=lambda n: -len(rules.requirements[n].definition.roles))
+    asked = [requirement.definition for requirement in rules.requirements]
+    order = sorted(range(len(asked)), key=lambda n: (not asked[n].needs_ledger, -len(asked[n].roles)))
     for number in order:
         requirement = rules.requirements[number]
         findings[number] = requirement.judge(

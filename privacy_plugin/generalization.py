@@ -238,5 +238,11 @@ def _require_parameters(
         raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
     if not requirements:
         raise ParameterError("requirements is empty; without one the table would stay as it is")
+    for requirement in requirements:
+        if requirement.definition.needs_ledger:
+            raise ParameterError(
+                f"{requirement.metric} is about tables that were drawn at random; no generalization meets it. Draw one "
+                "with epsilon_safe_lattice or synthesize (in a policy: anonymize: {method: ...})"
+            )
     require_share(max_suppression)
     require_loss(loss)

@@ -9,7 +9,7 @@ the key that signs certificates.
 
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -57,11 +57,17 @@ class Budget:
         return f"epsilon {written(self.epsilon)}, delta {written(self.delta)}"
 
 
+def total(amounts: Iterable[Budget]) -> Budget:
+    """Compose amounts sequentially: epsilons and deltas add up."""
+    return sum(amounts, Budget.of(0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Release:
     """What came of a spend.
 
-    `fingerprints` identify the table, one for every engine it was written in; none where what was made is no table.
+    `fingerprints` (`privacy_plugin.sources.content`) identify the table, one for every form it was written in; none
+    where what was made is no table.
     `private` is False when a test generator drew. `account` is plain data for people: neighbour relation, assumptions.
     """
 
@@ -232,7 +238,7 @@ def _locked_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget | 
 
 def _spent(connection: sa.Connection, dataset: str, unit: str) -> Budget:
     query = sa.select(SPENDS).where((SPENDS.c.dataset == dataset) & (SPENDS.c.unit == unit))
-    return sum((_budget_of(row) for row in connection.execute(query)), Budget.of(0))
+    return total(_budget_of(row) for row in connection.execute(query))
 
 
 def _left(connection: sa.Connection, dataset: str, unit: str) -> Budget:

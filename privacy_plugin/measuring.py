@@ -9,6 +9,7 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.ledger_in_use import account_of
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import Metric, find_metric
 from privacy_plugin.sources import Source, open_source
@@ -77,7 +78,8 @@ def measure(
         options["progress"] = progress or _REPORTED_TO.get()
     roles = role_columns(metric, arguments)
     columns = [name for names in roles.values() for name in ([names] if isinstance(names, str) else names)]
-    require_columns(columns, columns, role=" and ".join(roles))
+    if not metric.needs_ledger:
+        require_columns(columns, columns, role=" and ".join(roles))
     if unit is not None and not metric.counts_people:
         raise ParameterError(
             f"{metric.name} is defined for one row a person; it cannot count people by the unit column {unit!r}. "
@@ -86,6 +88,8 @@ def measure(
     tables = data if isinstance(data, Tables) else Tables(open_source(data))
     if unit is not None:
         require_columns([unit], tables.source.columns, role="unit")
+    if metric.needs_ledger:  # a release is known by all that it shows, never by some of its columns
+        columns, options["account"] = list(tables.source.columns), account_of
     if not metric.needs_population:
         if population is not None:
             raise ParameterError(f"{metric.name} compares with no population; leave it out")
@@ -123,7 +127,8 @@ def public_function(name: str) -> Callable[..., Measurement]:
     own = inspect.signature(metric.measure)
     data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
     unit = inspect.Parameter("unit", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)
-    parameters = [data, *list(own.parameters.values())[1:], *([unit] if metric.counts_people else [])]
+    stated = [given for given in list(own.parameters.values())[1:] if given.name != "account"]
+    parameters = [data, *stated, *([unit] if metric.counts_people else [])]
 
     @functools.wraps(metric.measure)
     def function(data: Any, **arguments: Any) -> Measurement:

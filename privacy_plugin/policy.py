@@ -87,7 +87,9 @@ class Policy:
         return cls(
             dataset=dataset,
             roles=roles,
-            requirements=tuple(_with_hierarchies(requirement, hierarchies) for requirement in requirements),
+            requirements=tuple(
+                _with_dataset(_with_hierarchies(requirement, hierarchies), dataset) for requirement in requirements
+            ),
             hierarchies=hierarchies,
             anonymize=_anonymize(given.get("anonymize")),
             population=population,
@@ -246,6 +248,16 @@ def _with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierar
     if not hierarchies or "hierarchies" not in requirement.definition.options or "hierarchies" in requirement.options:
         return requirement
     return replace(requirement, options={**requirement.options, "hierarchies": hierarchies})
+
+
+def _with_dataset(requirement: Requirement, dataset: str) -> Requirement:
+    """Let a metric that asks the budget ledger ask for the policy's own dataset, and no other's books."""
+    if not requirement.definition.needs_ledger:
+        return requirement
+    own = requirement.options.get("dataset", dataset)
+    if own != dataset:
+        raise PolicyError(f"{requirement} is about the dataset {own!r}, but the policy is about {dataset!r}")
+    return replace(requirement, options={**requirement.options, "dataset": dataset})
 
 
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Hierarchy]:

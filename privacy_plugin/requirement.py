@@ -84,7 +84,7 @@ class Requirement:
         return {self.metric: {**options, **named, **self.limit.given}}
 
     def __str__(self) -> str:
-        unsaid = ("hierarchies", "roles")  # both are the policy's own, and said there
+        unsaid = ("hierarchies", "roles", "dataset")  # these are the policy's own, and said there
         stated = [_stated(name, value) for name, value in self.options.items() if name not in unsaid]
         stated += [self.sensitive] if self.sensitive else []
         return f"{self.metric}({', '.join(stated)}) {self.limit}" if stated else f"{self.metric} {self.limit}"
@@ -203,13 +203,14 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     affected = _people_affected(requirement, measurement)
     share = f"{affected / measurement.rows:.1%}" if affected is not None else ""
     who = f" {affected:,} of {measurement.rows:,} people ({share}) do not meet it." if affected is not None else ""
+    why = f" {measurement.reason}" if measurement.reason else ""
     roles = {
         name: _listed(measurement.parameters.get(name)) for name in ("quasi_identifiers", "sensitive", "attributes")
     }
     limit = " and ".join(str(bound) for bound in _flat(requirement.limit.given))
     attacker = definition.attacker.format(limit=limit, **roles)
     return (
-        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who} "
+        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
         f"An attacker {attacker}. To fix it: {definition.remedy}."
     )
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.ledger import Budget, BudgetLedger, Release
-from privacy_plugin.sources import Fingerprint, open_source
+from privacy_plugin.sources import Fingerprint
+from privacy_plugin.sources.content import content_fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +47,13 @@ class Spending:
     account: dict[str, Any] = field(default_factory=dict)
 
     def released(self, *tables: Any, account: Mapping[str, Any]) -> None:
-        """Say what was made (anything a source accepts, in every engine it was written in) and under what terms.
+        """Say what was made (anything a source accepts, in every form it was written in) and under what terms.
 
         `account` holds the neighbour relation and the assumptions, and no value of the data.
         """
         if not self.kept:
             return
-        self.fingerprints += [open_source(table).fingerprint() for table in tables]
+        self.fingerprints += [content_fingerprint(table) for table in tables]
         self.account.update(account)
 
 

@@ -61,7 +61,8 @@ class Measurement:
     """The result of a metric.
 
     `value` is a whole number or an exact fraction where the definition is rational; otherwise the truth lies
-    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`].
+    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`]. `reason` explains a value that
+    does not explain itself, where it fails.
     """
 
     metric: str
@@ -73,6 +74,7 @@ class Measurement:
     spread: Spread | None = field(default=None, repr=False, compare=False)
     worst: tuple[WorstClass, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
     notes: tuple[str, ...] = ()
 
     @property

@@ -20,6 +20,10 @@ Safer = Literal["higher", "lower", "between"]
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
 
 
+# What the place of the measurement supplies: another table, whoever listens, the books.
+_SURROUNDINGS = ("population", "progress", "account")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric:
     """A metric and how to speak of it."""
@@ -49,6 +53,11 @@ class Metric:
         return "population" in inspect.signature(self.measure).parameters
 
     @property
+    def needs_ledger(self) -> bool:
+        """Whether the metric asks the budget ledger about the whole table, all columns of it."""
+        return "account" in inspect.signature(self.measure).parameters
+
+    @property
     def reports_progress(self) -> bool:
         """Whether the metric can say how far it has come."""
         return "progress" in inspect.signature(self.measure).parameters
@@ -57,7 +66,7 @@ class Metric:
     def options(self) -> Mapping[str, inspect.Parameter]:
         """The parameters that belong to the metric itself, such as a variant."""
         given = list(inspect.signature(self.measure).parameters.items())[1:]
-        return {name: option for name, option in given if name not in (*ROLES, "population", "progress")}
+        return {name: option for name, option in given if name not in (*ROLES, *_SURROUNDINGS)}
 
     def require_options(self, given: Mapping[str, Any]) -> None:
         """Refuse a misspelt, missing or senseless option before any data is read."""

@@ -1,0 +1,120 @@
+"""The ledger that a judgement asks: the one in use, or the one whose address the environment holds.
+
+An address is no part of what is declared (policies, suites) or recorded (verdicts, certificates): it may hold a
+password, and where the books lie does not change what they say.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from privacy_plugin.errors import BudgetError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.privacy_budget import Account
+from privacy_plugin.sources.content import content_fingerprint
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger, Spend
+
+LEDGER_VARIABLE = "PRIVACY_PLUGIN_LEDGER"
+
+_IN_USE: ContextVar["BudgetLedger | None"] = ContextVar("ledger_in_use", default=None)
+
+
+@contextmanager
+def using_ledger(ledger: "BudgetLedger | str") -> Iterator["BudgetLedger"]:
+    """Let everything inside ask and spend from this ledger: one that is open, or the address of one.
+
+    >>> from privacy_plugin.ledger import BudgetLedger
+    >>> with using_ledger(BudgetLedger("sqlite://")) as ledger:
+    ...     ledger.entries()
+    ()
+    """
+    if not isinstance(ledger, str):
+        before = _IN_USE.set(ledger)
+        try:
+            yield ledger
+        finally:
+            _IN_USE.reset(before)
+        return
+    with _opened(ledger) as opened, using_ledger(opened):
+        yield opened
+
+
+@contextmanager
+def ledger_in_use() -> Iterator["BudgetLedger"]:
+    """Return the ledger in use, or open the one that PRIVACY_PLUGIN_LEDGER names, or say that there is none."""
+    current = _IN_USE.get()
+    if current is not None:
+        yield current
+        return
+    address = os.environ.get(LEDGER_VARIABLE)
+    if not address:
+        raise BudgetError(
+            f"there is no budget ledger to ask; set {LEDGER_VARIABLE} to the address of one, give --ledger on the "
+            "command line or the resource `ledger` in Dagster, or use privacy_plugin.using_ledger in Python"
+        )
+    with _opened(address) as ledger:
+        yield ledger
+
+
+@contextmanager
+def _opened(address: str) -> Iterator["BudgetLedger"]:
+    from privacy_plugin.ledger import BudgetLedger  # SQLAlchemy comes with the first ledger that is asked
+
+    ledger = BudgetLedger(address, create=False)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None) -> Account:
+    """Find the release that made this table, and what its dataset has spent; refuse a table without one.
+
+    Where the same content was released about several datasets, the one that has spent the most is judged.
+    """
+    with ledger_in_use() as ledger:
+        made = _private_releases(ledger.releases_of(content_fingerprint(table)), privacy_unit, dataset)
+        accounts = [_account(ledger, spend) for spend in made]
+    return max(accounts, key=lambda account: (account.epsilon, account.delta))
+
+
+def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: str | None) -> "list[Spend]":
+    """Keep the releases that count, or say why none does."""
+    if not found:
+        raise BudgetError(
+            "the budget ledger has no record of this table: no mechanism that spends from it made it, or the table was "
+            "changed afterwards"
+        )
+    private = [spend for spend in found if spend.private is True]
+    if not private:
+        raise BudgetError("this table was drawn by a test generator; it is not private, whatever its epsilon")
+    named = [spend for spend in private if dataset is None or spend.dataset == dataset]
+    if not named:
+        raise BudgetError(f"this table is a release of another dataset than {dataset!r}")
+    of_unit = [spend for spend in named if spend.unit == privacy_unit]
+    if not of_unit:
+        units = ", ".join(sorted({spend.unit for spend in named}))
+        raise BudgetError(f"the budget of this table is kept a {units}, and says nothing of one {privacy_unit}")
+    return of_unit
+
+
+def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
+    from privacy_plugin.ledger import total
+
+    spends = ledger.entries(dataset=made.dataset, unit=made.unit)
+    composed = total(spend.budget for spend in spends)
+    return Account(
+        dataset=made.dataset,
+        epsilon=composed.epsilon,
+        delta=composed.delta,
+        spends=len(spends),
+        unfinished=sum(spend.status == "reserved" for spend in spends),
+        tests=sum(spend.private is False for spend in spends),
+        mechanism=made.mechanism,
+        neighbours=str(made.account.get("neighbours", "")),
+        assumptions=tuple(str(words) for words in made.account.get("assumptions", ())),
+    )

@@ -1,0 +1,120 @@
+"""The privacy budget at the gate: what the ledger says about the very table that is judged.
+
+Differential privacy belongs to a mechanism, not to a table: nothing in a table shows that it was drawn with noise. So
+the gate asks the ledger whether exactly this content was recorded as a privately drawn release, and then judges the
+budget of the whole dataset, because everything that was released about it can be put together.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.registry import metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What the ledger knows of a recorded table: how it was made, and what its whole dataset has spent.
+
+    `spends` counts all of the dataset's, `unfinished` those of them whose end was never seen and `tests` those that a
+    test generator drew.
+    """
+
+    dataset: str
+    epsilon: Fraction
+    delta: Fraction
+    spends: int
+    unfinished: int = 0
+    tests: int = 0
+    mechanism: str = ""
+    neighbours: str = ""
+    assumptions: tuple[str, ...] = ()
+
+
+AccountOf = Callable[[FrequencyTable, str, str | None], Account]
+
+
+def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> None:
+    """Refuse a unit or a dataset that is no name, and a delta that is no probability."""
+    for name, text in {"privacy_unit": privacy_unit, "dataset": dataset}.items():
+        if (not isinstance(text, str) or not text) and (text is not None or name == "privacy_unit"):
+            raise ParameterError(f"{name} must be a name, such as row, not {type(text).__name__}")
+    if not 0 <= exact(delta, what="delta") < 1:
+        raise ParameterError("delta must be at least 0 and below 1")
+
+
+@metric(
+    title="privacy budget",
+    safer="lower",
+    attacker="who sees everything that was released about this dataset can change a belief about one unit of it by "
+    "a factor of more than e to the power of {limit}",
+    remedy="what is spent does not come back: release less about this dataset from now on, with a smaller epsilon, or "
+    "let whoever answers for it accept a larger budget",
+    paper="Dwork, McSherry, Nissim, Smith 2006; Dwork et al. 2006 for delta",
+    smallest=0,
+    check=require_budget,
+)
+def privacy_budget(
+    table: FrequencyTable, *, account: AccountOf, privacy_unit: str, delta: Any = 0, dataset: str | None = None
+) -> Measurement:
+    """Return the epsilon that all releases of the table's dataset come to, for one privacy unit.
+
+    value = sum of the epsilons of all spends of the dataset, if their deltas sum to at most `delta`; infinite if not.
+    Sequential composition (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork, Kenthapadi, McSherry, Mironov, Naor
+    2006), exact: right for any mechanisms, chosen in whatever order. Reserved spends count like committed ones.
+    `privacy_unit` is what the budget protects ("row"): budgets of different units say nothing about each other.
+    `account` looks up all columns of the table by content; it refuses a table that no privately drawn release made, so
+    that such a table is never evaluated. `dataset`: the table must have been released under this name. Missing values
+    are values. Cost: one digest of the distinct rows.
+
+    >>> table = FrequencyTable.from_rows(["sex"], [("f",), ("m",)])
+    >>> books = lambda table, unit, dataset: Account(dataset="visits", epsilon=Fraction(3, 2), delta=0, spends=2)
+    >>> privacy_budget(table, account=books, privacy_unit="row").value
+    Fraction(3, 2)
+    """
+    table.require_rows()
+    require_budget(privacy_unit, delta, dataset)
+    allowed = exact(delta)
+    found = account(table, privacy_unit, dataset)
+    exceeded = found.delta > allowed
+    stated = f"epsilon {written(found.epsilon)}, delta {written(found.delta)} a {privacy_unit}"
+    return Measurement(
+        metric="privacy_budget",
+        value=math.inf if exceeded else found.epsilon,
+        parameters={"attributes": list(table.columns), "privacy_unit": privacy_unit, "delta": allowed},
+        rows=table.rows,
+        classes=table.distinct,
+        details={
+            "dataset": found.dataset,
+            "composed_epsilon": found.epsilon,
+            "composed_delta": found.delta,
+            "privacy_unit": privacy_unit,
+            "spends": found.spends,
+            "unfinished": found.unfinished,
+            "mechanism": found.mechanism,
+            "neighbours": found.neighbours,
+            "assumptions": list(found.assumptions),
+            "words": f"{stated}; composed over {found.spends} {'spend' if found.spends == 1 else 'spends'}",
+        },
+        reason=f"All spends together have {stated}; a delta of at most {written(allowed)} is accepted."
+        if exceeded
+        else "",
+        notes=_notes(found),
+    )
+
+
+def _notes(found: Account) -> tuple[str, ...]:
+    notes = ["the budgets of all spends of the dataset add up, whatever was done with what they made"]
+    if found.unfinished:
+        notes.append(f"{found.unfinished} of them never reported their end, and count in full")
+    if found.tests:
+        notes.append(
+            f"{found.tests} of them were drawn by a test generator: what they made must not be shown to anyone"
+        )
+    return tuple(notes)
