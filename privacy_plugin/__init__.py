@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger_in_use import using_ledger
     from privacy_plugin.metrics.channel import epsilon_dependence
     from privacy_plugin.metrics.measurement import Measurement
+    from privacy_plugin.parameter_choice import good_node_probabilities
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
     from privacy_plugin.presence import multidimensional_presence, population_marginals
@@ -64,6 +65,7 @@ _HOMES = {
     "fill_holes": "score_repair",
     "frequency_table": "sources",
     "generalize": "generalization",
+    "good_node_probabilities": "parameter_choice",
     "greedy_repair": "score_repair",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "plan",
@@ -121,6 +123,7 @@ __all__ = [
     "fill_holes",
     "frequency_table",
     "generalize",
+    "good_node_probabilities",
     "greedy_repair",
     "interval_hierarchy",
     "journalist_risk",

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, Interpolation, epsilon_safe, guarantee
+from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, guarantee, prepare
+from privacy_plugin.anonymizers.interpolation import Interpolation
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.ledger import BudgetLedger
@@ -39,18 +40,19 @@ def epsilon_safe_lattice(
     source = open_source(data)
     require_columns(list(hierarchies), source.columns)
     table = source.frequencies(list(hierarchies))
+    release = prepare(
+        table,
+        hierarchies=hierarchies,
+        k=k,
+        beta=beta,
+        epsilon=epsilon,
+        penalty=penalty,
+        interpolation=interpolation,
+        generator=generator,
+    )
     cost = lattice_cost(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
-        made = epsilon_safe(
-            table,
-            hierarchies=hierarchies,
-            k=k,
-            beta=beta,
-            epsilon=epsilon,
-            penalty=penalty,
-            interpolation=interpolation,
-            generator=generator,
-        )
+        made = release.draw()
         spent.released(made.frequencies, account=made.to_dict())
     return made
 

@@ -12,22 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, nextafter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from privacy_plugin.anonymizers.noise import choose
+from privacy_plugin.anonymizers.interpolation import Interpolation, Utilities, interpolated, require_interpolation
+from privacy_plugin.anonymizers.noise import choose, opendp
 from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
-from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
+from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.kernels.lattice import suppressed_counts
-
-Utilities = npt.NDArray[np.float64]
-Interpolation = None | Literal["levels"] | tuple[str, int]
 
 _MOST_NODES = 5_000_000
 _DRAWN_AT_ONCE = 1 << 20
@@ -112,7 +109,51 @@ def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolati
     return Guarantee(nextafter(float(epsilon) + least_epsilon(beta), inf), delta)
 
 
-def epsilon_safe(
+@dataclass(frozen=True, kw_only=True)
+class PreparedRelease:
+    """A release that nothing can refuse any more: budget is reserved after it was prepared and before it is drawn."""
+
+    table: FrequencyTable = field(repr=False)
+    levels: Mapping[str, Levels] = field(repr=False)
+    k: int
+    beta: float
+    epsilon: float
+    penalty: float
+    interpolation: Interpolation
+    expected: int
+    guarantee: Guarantee
+    generator: np.random.Generator | None
+
+    def draw(self) -> EpsilonSafeTable:
+        """Sample, choose a node by the exponential mechanism, generalize, leave out small classes."""
+        kept = sample(self.table.counts, self.beta, self.generator)
+        utilities = node_utilities(
+            self.table, self.levels, kept, k=self.k, penalty=self.penalty, expected=self.expected
+        )
+        utilities = interpolated(utilities, tuple(self.levels), self.interpolation)
+        sensitivity = self.penalty * self.k / self.expected
+        chosen = choose(utilities.ravel(), sensitivity=sensitivity, epsilon=self.epsilon, generator=self.generator)
+        position = (int(level) for level in np.unravel_index(chosen, utilities.shape))
+        node = dict(zip(self.levels, position, strict=True))
+        published, suppressed = _publish(self.table, self.levels, kept, node, self.k)
+        return EpsilonSafeTable(
+            levels=node,
+            frequencies=published,
+            suppressed=suppressed,
+            sampled=int(kept.sum()),
+            rows=self.table.rows,
+            k=self.k,
+            beta=float(self.beta),
+            epsilon=self.guarantee.epsilon,
+            delta=self.guarantee.delta,
+            private=self.generator is None,
+            choice_epsilon=float(self.epsilon),
+            penalty=float(self.penalty),
+            generalization=_generalization(node, self.levels),
+        )
+
+
+def prepare(
     table: FrequencyTable,
     *,
     hierarchies: Mapping[str, Hierarchy],
@@ -122,112 +163,72 @@ def epsilon_safe(
     penalty: float,
     interpolation: Interpolation = None,
     generator: np.random.Generator | None = None,
-) -> EpsilonSafeTable:
-    """Sample, choose a node of the lattice by the exponential mechanism, generalize, suppress small classes.
-
-    Every row is kept with probability beta. A node's utility is -(gen + penalty * sup), gen the mean of level /
-    height, sup the suppressed rows over N = round(beta * rows); a node is drawn with probability proportional to
-    exp(epsilon * utility / (2 * penalty * k / N)). Li 2019, section 3, with these errata: generalization counts as
-    cost, N is public, suppressed rows are counted over the same N so that the sensitivity penalty * k / N holds.
-    `epsilon` is what the choice spends (eps' in the paper). Noise by opendp, sampling from the operating system's
-    secure source; with a `generator`, which is for tests, the result is not private and says so.
-    """
+) -> PreparedRelease:
+    """Check everything that `epsilon_safe` could refuse, before anything is drawn or spent."""
     stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
-    _require_positive("penalty", penalty)
+    require_positive("penalty", penalty)
     table.require_rows()
     table.require_one_row_a_person("epsilon-safe lattice anonymization")
     table = table.project(list(hierarchies))
     levels = {name: h.levels(table.dictionary(name), column=name) for name, h in hierarchies.items()}
+    require_interpolation(interpolation, tuple(levels), lattice_shape(levels))
     expected = round(float(beta) * table.rows)
     if expected < k:
         raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
-    kept = _sample(table.counts, beta, generator)
-    utilities = node_utilities(table, levels, kept, k=k, penalty=penalty, expected=expected)
-    utilities = interpolated(utilities, tuple(hierarchies), interpolation)
-    sensitivity = penalty * k / expected
-    chosen = choose(utilities.ravel(), sensitivity=sensitivity, epsilon=epsilon, generator=generator)
-    node = dict(zip(hierarchies, (int(i) for i in np.unravel_index(chosen, utilities.shape)), strict=True))
-    published, suppressed = _publish(table, levels, kept, node, k)
-    return EpsilonSafeTable(
-        levels=node,
-        frequencies=published,
-        suppressed=suppressed,
-        sampled=int(kept.sum()),
-        rows=table.rows,
+    if generator is None:
+        opendp()
+    return PreparedRelease(
+        table=table,
+        levels=levels,
         k=k,
-        beta=float(beta),
-        epsilon=stated.epsilon,
-        delta=stated.delta,
-        private=generator is None,
-        choice_epsilon=float(epsilon),
-        penalty=float(penalty),
-        generalization=_generalization(node, levels),
+        beta=beta,
+        epsilon=epsilon,
+        penalty=penalty,
+        interpolation=interpolation,
+        expected=expected,
+        guarantee=stated,
+        generator=generator,
     )
+
+
+def epsilon_safe(table: FrequencyTable, **parameters: Any) -> EpsilonSafeTable:
+    """Sample, choose a node of the lattice by the exponential mechanism, generalize, suppress small classes.
+
+    Takes what `prepare` takes. Every row is kept with probability beta. A node's utility is -(gen + penalty * sup),
+    gen the mean of level / height, sup the suppressed rows over N = round(beta * rows); a node is drawn with
+    probability proportional to exp(epsilon * utility / (2 * penalty * k / N)). Li 2019, section 3, with these errata:
+    generalization counts as cost, N is public, suppressed rows are counted over the same N so that the sensitivity
+    penalty * k / N holds. `epsilon` is what the choice spends (eps' in the paper). Noise by opendp, sampling from the
+    operating system's secure source; with a `generator`, which is for tests, the result is not private and says so.
+    """
+    return prepare(table, **parameters).draw()
+
+
+def lattice_shape(levels: Mapping[str, Levels]) -> tuple[int, ...]:
+    """Return how many levels every column has; refuse lattices whose nodes cannot all be weighed."""
+    shape = tuple(level.height + 1 for level in levels.values())
+    nodes = int(np.prod(shape, dtype=np.float64))
+    if nodes > _MOST_NODES:
+        raise TooLargeError(f"the lattice has {nodes:,} nodes, more than {_MOST_NODES:,}; give fewer columns or levels")
+    return shape
 
 
 def node_utilities(
     table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int, penalty: float, expected: int
 ) -> Utilities:
     """Return -(gen + penalty * suppressed / expected) for every node of the lattice."""
-    shape = tuple(level.height + 1 for level in levels.values())
-    nodes = int(np.prod(shape, dtype=np.float64))
-    if nodes > _MOST_NODES:
-        raise TooLargeError(f"the lattice has {nodes:,} nodes, more than {_MOST_NODES:,}; give fewer columns or levels")
+    suppressed = suppressed_at_all(table, levels, kept, k=k)
+    return -(generalization_of_all(lattice_shape(levels)) + penalty * suppressed / expected)
+
+
+def suppressed_at_all(table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int) -> Integers:
+    """Return how many rows of the sample every node suppresses."""
     present = kept > 0
-    suppressed = suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
-    return -(_generalization_of_all(shape) + penalty * suppressed / expected)
+    return suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
 
 
-def interpolated(utilities: Utilities, columns: tuple[str, ...], interpolation: Interpolation) -> Utilities:
-    """Replace some nodes' utilities by the mean of their parents' and children's (Li 2019, section 3.3).
-
-    "levels": the nodes on every other level of the lattice; (column, level): the nodes with that level. Kept for
-    comparison with the paper: computing every node is faster than the paper's shortcut.
-    """
-    if interpolation is None:
-        return utilities
-    grid = np.indices(utilities.shape)
-    if interpolation == "levels":
-        replaced = grid.sum(axis=0) % 2 == 1
-    else:
-        column, level = _dictionary_choice(interpolation, columns, utilities.shape)
-        replaced = grid[column] == level
-    total = np.zeros_like(utilities)
-    count = np.zeros(utilities.shape, dtype=np.int64)
-    usable = np.where(replaced, 0.0, utilities)
-    for axis in range(utilities.ndim):
-        for step in (1, -1):
-            neighbour, valid = _shifted(usable, ~replaced, axis, step)
-            total += neighbour
-            count += valid
-    means = np.divide(total, count, out=utilities.copy(), where=count > 0)
-    return np.where(replaced, means, utilities)
-
-
-def _dictionary_choice(given: Any, columns: tuple[str, ...], shape: tuple[int, ...]) -> tuple[int, int]:
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise ParameterError("interpolation must be None, 'levels' or a pair (column, level)")
-    name, level = given
-    if name not in columns:
-        raise ParameterError(unknown_name("column of interpolation", str(name), columns))
-    position = columns.index(name)
-    if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level < shape[position]:
-        raise ParameterError(f"the level of {name!r} must be a whole number from 0 to {shape[position] - 1}")
-    return position, level
-
-
-def _shifted(
-    values: Utilities, valid: npt.NDArray[np.bool_], axis: int, step: int
-) -> tuple[Utilities, npt.NDArray[np.bool_]]:
-    """Values of the neighbour one level up or down along an axis, zero and not valid where there is none."""
-    moved, there = np.zeros_like(values), np.zeros(values.shape, dtype=bool)
-    source, target = [slice(None)] * values.ndim, [slice(None)] * values.ndim
-    source[axis], target[axis] = (slice(1, None), slice(None, -1)) if step == 1 else (slice(None, -1), slice(1, None))
-    moved[tuple(target)], there[tuple(target)] = values[tuple(source)], valid[tuple(source)]
-    return moved, there
-
-
-def _generalization_of_all(shape: tuple[int, ...]) -> Utilities:
+def generalization_of_all(shape: tuple[int, ...]) -> Utilities:
+    """Return the mean of level / height for every node."""
     total = np.zeros(shape)
     for axis, levels in enumerate(shape):
         share = np.arange(levels) / max(levels - 1, 1)
@@ -240,7 +241,7 @@ def _generalization(node: Mapping[str, int], levels: Mapping[str, Levels]) -> fl
     return sum(shares) / len(shares)
 
 
-def _sample(counts: Integers, beta: float, generator: np.random.Generator | None) -> Integers:
+def sample(counts: Integers, beta: float, generator: np.random.Generator | None) -> Integers:
     """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
     if generator is not None:
         return generator.binomial(counts, float(beta)).astype(np.int64)
@@ -278,9 +279,10 @@ def _publish(
 def _require_choice(k: int, epsilon: float) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
-    _require_positive("epsilon", epsilon)
+    require_positive("epsilon", epsilon)
 
 
-def _require_positive(name: str, value: float) -> None:
+def require_positive(name: str, value: float) -> None:
+    """Refuse a parameter that is not a number above 0."""
     if exact(value, what=name) <= 0:
         raise ParameterError(f"{name} must be positive, not {value!r}")

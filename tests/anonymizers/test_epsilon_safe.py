@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, interpolated, node_utilities
+from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, node_utilities, sample
+from privacy_plugin.anonymizers.interpolation import interpolated
 from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
@@ -120,9 +121,7 @@ def test_the_guarantee_states_unit_neighbours_assumptions_and_whether_it_is_priv
 
 
 def test_sampling_keeps_rows_with_probability_beta() -> None:
-    from privacy_plugin.anonymizers.epsilon_safe import _sample
-
-    kept = int(_sample(np.array([200_000, 0, 100_000]), 0.3, None).sum())
+    kept = int(sample(np.array([200_000, 0, 100_000]), 0.3, None).sum())
     assert abs(kept - 90_000) < 6 * (300_000 * 0.3 * 0.7) ** 0.5  # six deviations
 
 
@@ -135,6 +134,18 @@ def test_the_ledger_is_asked_first(tmp_path: Path) -> None:
     assert float(spent.delta) == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8)
     with pytest.raises(BudgetError):
         epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
+
+
+def test_what_is_refused_costs_nothing() -> None:
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="visits", unit="row", epsilon=2, delta=0.9)
+    uncovered = whole_table().assign(zip="12345")
+    for data, more in ((uncovered, {}), (whole_table(), {"interpolation": ("age", 9)}), (whole_table(), {"k": 45})):
+        with pytest.raises(pp.PrivacyPluginError):
+            pp.epsilon_safe_lattice(
+                data, hierarchies=HIERARCHIES, **{**PARAMETERS, **more}, ledger=ledger, dataset="visits"
+            )
+    assert ledger.spent(dataset="visits", unit="row").epsilon == 0
 
 
 @pytest.mark.parametrize(
