@@ -27,7 +27,7 @@ from privacy_plugin.expectations.rendering import (
 from privacy_plugin.hierarchy_specification import is_specification
 from privacy_plugin.limits import KINDS, Limit
 from privacy_plugin.measuring import role_columns
-from privacy_plugin.metrics.registry import Metric, find_metric
+from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 
 WITHHELD = "withheld"
 
@@ -90,7 +90,8 @@ class PrivacyExpectation(BatchExpectation):
         if values.get("unit") is not None and not definition.counts_people:
             raise ParameterError(f"{definition.name} is defined for one row a person; it takes no unit column")
         if definition.needs_population and "population" not in given:
-            raise ParameterError(f"{definition.name} needs the population the people were drawn from")
+            second = SECOND_TABLES[str(definition.second_table)]
+            raise ParameterError(f"{definition.name} needs population: {second}")
         if "population" in given and "population" not in waiting:
             population_specification(given["population"])
         return {**values, **_checked_limits(definition, {**given, **limits_of(values)}, waiting)}

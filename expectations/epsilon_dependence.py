@@ -10,8 +10,9 @@ class ExpectTableEpsilonDependenceToBeAtMost(PrivacyExpectation):
     """Expect a released cell to move any belief about the original cell by a factor of at most e^epsilon.
 
     `attributes` are the original column and the released one, `channel` is the declared P(released | original), a row
-    for every original value. The metric is `privacy_plugin.metrics.epsilon_dependence`: the paired columns can refute
-    the declaration, and never prove it.
+    for every original value; with a `prior` of the original values, only beliefs that start from it are meant. The
+    metric is `privacy_plugin.metrics.epsilon_dependence`: an audit. The paired columns can refute the declaration and
+    never prove it.
 
     >>> kept = [["3/4", "1/4"], ["1/4", "3/4"]]
     >>> ExpectTableEpsilonDependenceToBeAtMost(attributes=["truth", "shown"], channel=kept, at_most=1.1).at_most
@@ -22,6 +23,7 @@ class ExpectTableEpsilonDependenceToBeAtMost(PrivacyExpectation):
 
     attributes: Columns
     channel: list[list[Any]] | Parameter
+    prior: list[Any] | Parameter | None = None
     confidence: Number = 0.95
     at_most: Number = None
     below: Number = None

@@ -47,7 +47,8 @@ def requirement_words(definition: Metric, arguments: Mapping[str, Any]) -> tuple
     if "unit" in stated:
         words += ", counting distinct " + _named(parameters, "unit", _said(stated["unit"]))
     if "population" in stated:
-        words += ", compared with the population " + _named(parameters, "population", _said(stated["population"]))
+        named = _named(parameters, "population", _said(stated["population"]))
+        words += f", compared with the {definition.second_table} {named}"
     return words + ".", parameters
 
 
@@ -128,6 +129,8 @@ def _listed(parameters: dict[str, str], role: str, names: Any) -> str:
 
 def _said(value: Any) -> str:
     """Say a field's value; what may list values of a column, hierarchies and marginals, is only said to be given."""
+    if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
+        return "given"
     if is_parameter(value):
         return f"given at run time as {value[PARAMETER]}"
     if isinstance(value, Mapping):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger_in_use import using_ledger
     from privacy_plugin.metrics.channel import epsilon_dependence
+    from privacy_plugin.metrics.exact_releases import count_dependence, histogram_dependence
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.parameter_choice import good_node_probabilities
     from privacy_plugin.plan import Plan, load_plan
@@ -58,6 +59,7 @@ _HOMES = {
     "audit_channel": "channel_audit",
     "audit_generated": "generated",
     "bucketize": "bucketization",
+    "count_dependence": "metrics.exact_releases",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "given_knowledge",
     "epsilon_dependence": "metrics.channel",
@@ -67,6 +69,7 @@ _HOMES = {
     "generalize": "generalization",
     "good_node_probabilities": "parameter_choice",
     "greedy_repair": "score_repair",
+    "histogram_dependence": "metrics.exact_releases",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
@@ -87,17 +90,22 @@ _HOMES = {
 
 # Metrics are functions of frequency tables; here they take any data.
 _METRICS = (
+    "compression_difference",
     "delta_presence",
+    "itemset_difference",
     "journalist_risk",
     "k_anonymity",
     "k_map",
     "l_diversity",
+    "learned_accuracy",
     "maximum_disclosure",
     "presence_confidence",
     "privacy_budget",
     "privacy_score",
     "reidentification_risk",
+    "repeated_records",
     "t_closeness",
+    "unique_itemsets",
 )
 
 __all__ = [
@@ -115,6 +123,8 @@ __all__ = [
     "audit_channel",
     "audit_generated",
     "bucketize",
+    "compression_difference",
+    "count_dependence",
     "date_hierarchy",
     "delta_presence",
     "disclosure_of_given_knowledge",
@@ -125,11 +135,14 @@ __all__ = [
     "generalize",
     "good_node_probabilities",
     "greedy_repair",
+    "histogram_dependence",
     "interval_hierarchy",
+    "itemset_difference",
     "journalist_risk",
     "k_anonymity",
     "k_map",
     "l_diversity",
+    "learned_accuracy",
     "load_plan",
     "mask_hierarchy",
     "maximum_disclosure",
@@ -142,6 +155,7 @@ __all__ = [
     "randomized_response",
     "read_hierarchy",
     "reidentification_risk",
+    "repeated_records",
     "require",
     "sampling_delta",
     "smallest_k",
@@ -149,6 +163,7 @@ __all__ = [
     "synthesize",
     "t_closeness",
     "tree_hierarchy",
+    "unique_itemsets",
     "using_ledger",
     "write_hierarchy",
 ]

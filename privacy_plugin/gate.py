@@ -8,6 +8,7 @@ from typing import Any
 
 from privacy_plugin.errors import PolicyError, PrivacyPluginError, unknown_name
 from privacy_plugin.measuring import Tables
+from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirement import Finding, Requirement
 from privacy_plugin.sources import Fingerprint, open_source
 
@@ -30,6 +31,7 @@ class Rules:
         for name, role in self.roles.items():  # a misspelt role would take its column out of every question
             if role not in ROLES:
                 raise PolicyError(f"column {name!r}: {unknown_name('role', str(role), ROLES)}")
+        require_one_second_table(self.requirements)
 
     def columns(self, role: str) -> tuple[str, ...]:
         """The columns that have a role."""
@@ -120,7 +122,7 @@ def judge(
             taken = tables.source.fingerprint(rules.released) if fingerprint else None
             if taken is not None and taken.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
-            compared = _compared_with(rules, others, findings) if fingerprint else None
+            compared = _compared_with(others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
@@ -128,12 +130,27 @@ def judge(
     return verdict(findings=findings, rows=rows, fingerprint=taken, population_fingerprint=compared)
 
 
-def _compared_with(rules: Rules, others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
-    """Identify the population that requirements were compared with, by the columns they looked at."""
+def _compared_with(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
+    """Identify the table that requirements were compared with, by the columns they looked at."""
     compared = [f for f in findings if f.requirement.definition.needs_population and f.measurement is not None]
     if others is None or not compared:
         return None
-    return others.source.fingerprint(rules.columns("quasi_identifier"))
+    return others.source.fingerprint(sorted({name for finding in compared for name in _columns_seen(finding)}))
+
+
+def _columns_seen(finding: Finding) -> Iterator[str]:
+    """Return the columns of the second table that a finding rests on."""
+    for role in finding.requirement.definition.compared_roles:
+        if finding.measurement is not None:
+            yield from finding.measurement.parameters[role]
+
+
+def require_one_second_table(requirements: Sequence[Requirement]) -> None:
+    """Refuse requirements that would take one table for two: a population, and the original of a generated table."""
+    used = {r.definition.second_table: r.metric for r in requirements if r.definition.second_table}
+    if len(used) > 1:
+        both = " and ".join(f"{metric} with {SECOND_TABLES[use]}" for use, metric in sorted(used.items()))
+        raise PolicyError(f"one policy compares with one table, but {both}; make two policies of it")
 
 
 @contextmanager

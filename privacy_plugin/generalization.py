@@ -244,5 +244,7 @@ def _require_parameters(
                 f"{requirement.metric} is about tables that were drawn at random; no generalization meets it. Draw one "
                 "with epsilon_safe_lattice or synthesize (in a policy: anonymize: {method: ...})"
             )
+        if requirement.definition.kind != "privacy":
+            raise ParameterError(f"{requirement.metric} judges a finished table; generalizing cannot aim at it")
     require_share(max_suppression)
     require_loss(loss)

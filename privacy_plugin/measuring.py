@@ -11,7 +11,7 @@ from privacy_plugin.errors import ColumnError, ParameterError, SourceError, requ
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger_in_use import account_of
 from privacy_plugin.metrics.measurement import Measurement
-from privacy_plugin.metrics.registry import Metric, find_metric
+from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
 
 Progress = Callable[[float, int], None]
@@ -77,7 +77,7 @@ def measure(
     if metric.reports_progress:
         options["progress"] = progress or _REPORTED_TO.get()
     roles = role_columns(metric, arguments)
-    columns = [name for names in roles.values() for name in ([names] if isinstance(names, str) else names)]
+    columns = [name for names in roles.values() for name in _listed(names)]
     if not metric.needs_ledger:
         require_columns(columns, columns, role=" and ".join(roles))
     if unit is not None and not metric.counts_people:
@@ -95,12 +95,16 @@ def measure(
             raise ParameterError(f"{metric.name} compares with no population; leave it out")
         return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
     if population is None:
-        raise ParameterError(f"{metric.name} needs the population table the people were drawn from")
+        raise ParameterError(f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}")
     if unit is not None:  # a grouping of rows would pass for one of people
-        raise ParameterError(f"{metric.name} compares rows with a population and cannot count people by {unit!r}")
+        raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
-    known = others.frequencies(roles["quasi_identifiers"])
-    return metric.measure(tables.frequencies(columns), population=known, **roles, **options)
+    compared = others.frequencies([name for role in metric.compared_roles for name in _listed(roles[role])])
+    return metric.measure(tables.frequencies(columns), **{str(metric.second_table): compared}, **roles, **options)
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
 
 
 def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +140,8 @@ def public_function(name: str) -> Callable[..., Measurement]:
             signature.bind(data, **arguments)
         except TypeError as problem:
             raise ParameterError(f"{name}: {problem}; it takes {', '.join(list(signature.parameters)[1:])}") from None
-        return measure(metric, data, **arguments)
+        second = arguments.pop(metric.second_table, None) if metric.second_table else None
+        return measure(metric, data, population=second, **arguments)
 
     signature = own.replace(parameters=parameters)
     function.__signature__ = signature  # type: ignore[attr-defined]

@@ -12,9 +12,16 @@ from typing import Any
 import yaml
 
 from privacy_plugin.anonymizers.losses import LOSSES
-from privacy_plugin.errors import HierarchyError, ParameterError, PolicyError, PrivacyPluginError, unknown_name
+from privacy_plugin.errors import (
+    ColumnError,
+    HierarchyError,
+    ParameterError,
+    PolicyError,
+    PrivacyPluginError,
+    unknown_name,
+)
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.gate import ROLES, Rules, Verdict, judge
+from privacy_plugin.gate import ROLES, WITHHELD, Rules, Verdict, judge, require_one_second_table
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
 from privacy_plugin.limits import KINDS
 from privacy_plugin.presets import contradictions, preset
@@ -93,7 +100,7 @@ class Policy:
             hierarchies=hierarchies,
             anonymize=_anonymize(given.get("anonymize")),
             population=population,
-            notes=contradictions(used),
+            notes=(*contradictions(used), *_unproven(requirements)),
         )
 
     @property
@@ -203,11 +210,35 @@ def _requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[l
                 found: tuple[Requirement, ...] = preset(str(entry))
             else:
                 found = (require(str(name), **_limit_line(number, name, entry, folder)),)
-        except (ParameterError, HierarchyError, TypeError) as problem:
+        except (ParameterError, ColumnError, HierarchyError, TypeError) as problem:
             raise PolicyError(f"requirement {number}: {problem}") from None
         for requirement in found:
+            _require_attributes(requirement, roles)
             requirements.extend(_for_each_sensitive(_with_roles(requirement, roles), roles))
+    if all(requirement.definition.kind == "utility" for requirement in requirements):
+        raise PolicyError("every requirement of this policy is about usefulness; without another it would open to all")
+    require_one_second_table(requirements)
     return presets, tuple(requirements)
+
+
+def _require_attributes(requirement: Requirement, roles: Mapping[str, str]) -> None:
+    """Refuse a line that names columns which are no part of the table, or none where their order matters."""
+    if requirement.attributes is None and requirement.definition.ordered:
+        raise PolicyError(f"{requirement.metric} needs attributes: its columns, in order")
+    for name in requirement.attributes or ():
+        if roles.get(name, "identifier") in WITHHELD:
+            known = [column for column, role in roles.items() if role not in WITHHELD]
+            raise PolicyError(f"{requirement}: {unknown_name('attribute', name, known)}")
+
+
+def _unproven(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Say so where no requirement limits what an attacker can do."""
+    if any(requirement.definition.kind == "privacy" for requirement in requirements):
+        return ()
+    return (
+        "every requirement of this policy is an audit or about usefulness: a pass means that nothing was found, not "
+        "that the table is private. What makes a randomized table private is the budget it was made with",
+    )
 
 
 def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:

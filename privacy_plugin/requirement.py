@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from privacy_plugin.errors import ParameterError, PrivacyPluginError
+from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import canonical, label
@@ -13,7 +13,7 @@ from privacy_plugin.hierarchy_specification import read_option
 from privacy_plugin.limits import KINDS, Limit
 from privacy_plugin.measuring import measure
 from privacy_plugin.metrics.measurement import Measurement, Quantity, plain
-from privacy_plugin.metrics.registry import Metric, find_metric
+from privacy_plugin.metrics.registry import CAVEATS, Metric, find_metric
 
 Status = Literal["passed", "failed", "not_evaluated"]
 
@@ -30,6 +30,7 @@ class Requirement:
     limit: Limit
     options: Mapping[str, Any] = field(default_factory=dict)
     sensitive: str | None = None
+    attributes: tuple[str, ...] | None = None
     origin: str | None = None
 
     @property
@@ -51,7 +52,7 @@ class Requirement:
         given = {
             "quasi_identifiers": quasi_identifiers,
             "sensitive": self.sensitive or sensitive,
-            "attributes": attributes,
+            "attributes": self.attributes or attributes,
         }
         roles: dict[str, Any] = {name: value for name, value in given.items() if name in self.definition.roles}
         others = population if self.definition.needs_population else None
@@ -80,13 +81,15 @@ class Requirement:
         """Return the requirement as a policy writes it."""
         writes = self.definition.writes
         options = {name: writes.get(name, _written)(value) for name, value in self.options.items()}
-        named = {"sensitive": self.sensitive} if self.sensitive else {}
+        named: dict[str, Any] = {"sensitive": self.sensitive} if self.sensitive else {}
+        named |= {"attributes": list(self.attributes)} if self.attributes else {}
         return {self.metric: {**options, **named, **self.limit.given}}
 
     def __str__(self) -> str:
         unsaid = ("hierarchies", "roles", "dataset")  # these are the policy's own, and said there
         stated = [_stated(name, value) for name, value in self.options.items() if name not in unsaid]
         stated += [self.sensitive] if self.sensitive else []
+        stated += self.attributes or ()
         return f"{self.metric}({', '.join(stated)}) {self.limit}" if stated else f"{self.metric} {self.limit}"
 
 
@@ -132,10 +135,18 @@ class Finding:
         }
 
 
-def require(metric: str, *, sensitive: str | None = None, origin: str | None = None, **given: Any) -> Requirement:
+def require(
+    metric: str,
+    *,
+    sensitive: str | None = None,
+    attributes: Sequence[str] | None = None,
+    origin: str | None = None,
+    **given: Any,
+) -> Requirement:
     """Make a requirement: a metric's name, its options, and one limit.
 
     Limits: `at_least`, `above` (where higher is safer), `at_most`, `below` (where lower is), `between=(low, high)`.
+    An audit may name the `attributes` it compares; what a privacy metric looks at follows from the columns' roles.
     Everything is checked here, before data is read.
     """
     for name, text in {"metric": metric, "sensitive": sensitive, "origin": origin}.items():
@@ -152,14 +163,28 @@ def require(metric: str, *, sensitive: str | None = None, origin: str | None = N
         limit=Limit.parse(definition, limits),
         options=options,
         sensitive=sensitive,
+        attributes=_own_attributes(definition, attributes),
         origin=origin,
     )
+
+
+def _own_attributes(definition: Metric, named: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Read the columns a requirement names itself; fewer than the roles name would make a privacy metric look safer."""
+    if named is None:
+        return None
+    if definition.kind == "privacy" or "attributes" not in definition.roles:
+        raise ParameterError(f"{definition.name} looks at the columns that the roles name; leave attributes out")
+    if isinstance(named, str) or not isinstance(named, Sequence):
+        raise ParameterError(f"attributes must be a list of column names, not {type(named).__name__}")
+    require_columns(named, named, role="attributes")
+    return tuple(named)
 
 
 def _stated(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
-    if not isinstance(value, bool | int | float | str | Fraction | list | tuple):  # marginals and such list values
+    nested = isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value)
+    if nested or not isinstance(value, bool | int | float | str | Fraction | list | tuple):  # such as marginals
         return f"{name} given"
     return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
 
@@ -179,8 +204,10 @@ def _people_affected(requirement: Requirement, measurement: Measurement) -> int 
     return measurement.spread.people_where(requirement.limit.failing(measurement.spread.values))
 
 
-def shown(value: Quantity) -> str:
-    """Write a value for people: whole numbers whole, others to four digits."""
+def shown(value: Quantity | str) -> str:
+    """Write a value for people: whole numbers whole, others to four digits; "infinite" is a word already."""
+    if isinstance(value, str):
+        return value
     return f"{value:,}" if isinstance(value, int) else f"{float(value):.4g}"
 
 
@@ -192,10 +219,19 @@ def found(measurement: Measurement, limit: Limit) -> str:
 
 
 def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
+    definition = requirement.definition
+    caveat = f" {CAVEATS[definition.kind]}" if definition.kind in CAVEATS else ""
     return (
-        f"{requirement.definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
-        f"({measurement.rows:,} people in {measurement.classes:,} classes)."
+        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
+        f"({looked_at(definition, measurement)}).{caveat}"
     )
+
+
+def looked_at(definition: Metric, measurement: Measurement) -> str:
+    """Say what a metric looked at: people in classes, or rows where nobody stands behind a row."""
+    if definition.kind == "privacy":
+        return f"{measurement.rows:,} people in {measurement.classes:,} classes"
+    return f"{measurement.rows:,} rows"
 
 
 def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
@@ -211,7 +247,7 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     attacker = definition.attacker.format(limit=limit, **roles)
     return (
         f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
-        f"An attacker {attacker}. To fix it: {definition.remedy}."
+        f"{definition.whom} {attacker}. To fix it: {definition.remedy}."
     )
 
 

@@ -21,6 +21,7 @@ Key: TypeAlias = tuple[int, str]
 SUPPRESSED = "*"
 
 _MISSING, _BOOLEAN, _NUMBER, _TIME, _TEXT, _BYTES = range(6)
+KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
 
 
 def canonical(raw: Any) -> Value:

@@ -56,7 +56,7 @@ class EpsilonDependence:
             "mutual_information": self.mutual_information,
             "information_bound": self.information_bound,
         }
-        shown = {name: "infinite" if number == math.inf else plain(number) for name, number in numbers.items()}
+        shown = {name: plain(number) for name, number in numbers.items()}
         return {
             **shown,
             "exact_factor": str(self.factor) if isinstance(self.factor, Fraction) else "infinite",

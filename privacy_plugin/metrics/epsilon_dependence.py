@@ -18,9 +18,9 @@ from privacy_plugin.metrics.paired_columns import paired_columns
 from privacy_plugin.metrics.registry import metric
 
 
-def require_channel(channel: Any, confidence: Any = 0.95) -> None:
-    """Refuse a channel that is no matrix of probabilities, or a confidence that is none."""
-    dependence_of(channel)
+def require_channel(channel: Any, prior: Any = None, confidence: Any = 0.95) -> None:
+    """Refuse a channel that is no matrix of probabilities, a prior that does not fit, a confidence that is none."""
+    dependence_of(channel, prior=prior)
     if not 0 < exact(confidence, what="confidence") < 1:
         raise ParameterError("confidence must lie between 0 and 1, both excluded")
 
@@ -28,6 +28,8 @@ def require_channel(channel: Any, confidence: Any = 0.95) -> None:
 @metric(
     title="epsilon-dependence",
     safer="lower",
+    kind="audit",
+    ordered=True,
     attacker="who sees a released cell of {attributes} can move a belief about the original cell by a factor of "
     "more than e to the power of {limit}",
     remedy="randomize the cells more strongly, or correct the declared channel if the data refute it",
@@ -36,16 +38,26 @@ def require_channel(channel: Any, confidence: Any = 0.95) -> None:
     check=require_channel,
 )
 def epsilon_dependence(
-    table: FrequencyTable, *, attributes: Sequence[str], channel: Any, confidence: float = 0.95
+    table: FrequencyTable,
+    *,
+    attributes: Sequence[str],
+    channel: Any,
+    prior: Any = None,
+    confidence: float = 0.95,
 ) -> Measurement:
     """Return the epsilon of the declared channel, or what the paired columns prove if that is more.
 
     `attributes`: the original column, then the released one. `channel`: P(released | original), a row for every
-    value that can be released from. value = max(prior-free epsilon of the channel, rounded up; lower confidence
-    bound of the pairs), in nats, for one cell: the epsilons of a row's cells add up. Dorrestijn 2018, Corollary 1;
-    see `privacy_plugin.metrics.channel` for errata and rounding and `privacy_plugin.metrics.paired_columns` for the
+    value that can be released from. value = the prior-free epsilon of the channel, rounded up, or its epsilon under a
+    given `prior` of the original values (which other attackers need not share), in nats, for one cell: the epsilons of
+    a row's cells add up. If the lower confidence bound of the pairs is above the declared prior-free epsilon, the
+    declaration is refuted and the bound is the value. Dorrestijn 2018, Definition 1 and Corollary 1; see
+    `privacy_plugin.metrics.channel` for errata and rounding and `privacy_plugin.metrics.paired_columns` for the
     bound. More values in the data than the channel has are a refutation: infinite. The audit refutes a right
     declaration with probability at most 1 - confidence. That the channel was used is declared, not proven.
+
+    Mutual information beside it, in nats: of channel and prior, never above epsilon * tanh(epsilon / 2), which is
+    `information_bound`; and of the pairs as counted, which is biased upwards.
 
     >>> rows = [("a", "a")] * 75 + [("a", "b")] * 25 + [("b", "b")] * 75 + [("b", "a")] * 25
     >>> table = FrequencyTable.from_rows(["truth", "shown"], rows)
@@ -58,31 +70,31 @@ def epsilon_dependence(
     if len(attributes) != 2:
         raise ColumnError(f"epsilon_dependence takes two attributes, the original and the released; {len(attributes)}")
     original, released = attributes
-    declared = dependence_of(channel)
+    declared = dependence_of(channel, prior=prior)
     audit = paired_columns(table, original=original, released=released, confidence=confidence)
     too_many = audit.inputs > declared.inputs or audit.outputs > declared.outputs
     shown = math.inf if too_many else audit.value
-    refuted = shown > declared.value
+    refuted = shown > declared.prior_free
     return Measurement(
         metric="epsilon_dependence",
         value=shown if refuted else declared.value,
-        parameters={"attributes": list(attributes), "confidence": audit.confidence, "unit": None},
+        parameters={"attributes": list(attributes), "confidence": audit.confidence, "prior": prior is not None},
         rows=table.rows,
         classes=audit.inputs,
         error=0.0 if refuted else declared.error,
         details={
-            "declared_epsilon": _written(declared.value),
-            "audited_lower_bound": _written(shown),
+            "declared_epsilon": declared.value,
+            "declared_prior_free": declared.prior_free,
+            "audited_lower_bound": shown,
             "refuted": refuted,
-            "information_bound": _written(declared.information_bound),
+            "mutual_information": declared.mutual_information,
+            "information_bound": declared.information_bound,
+            "information_of_the_pairs": audit.mutual_information,
             "privacy_unit": "cell",
         },
         notes=(
             "the epsilon is that of one cell; those of a row's cells add up",
             "the channel is declared; data can refute it and can never prove it",
+            *(() if prior is None else ("it holds for attackers who believe the stated prior, and for no others",)),
         ),
     )
-
-
-def _written(number: float) -> float | str:
-    return "infinite" if number == math.inf else number

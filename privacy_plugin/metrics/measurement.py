@@ -1,5 +1,6 @@
 """What a metric returns: a number, how exact it is, what was looked at, and how it is spread over the people."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -114,13 +115,15 @@ def plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else float(value)
     if isinstance(value, np.generic):
-        return value.item()
+        return plain(value.item())
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, Hierarchy):
         return value.specification
+    if isinstance(value, float) and not math.isfinite(value):  # JSON has no number for it
+        return "not a number" if math.isnan(value) else "infinite" if value > 0 else "-infinite"
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

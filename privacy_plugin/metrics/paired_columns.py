@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
@@ -16,10 +17,13 @@ _MOST_CELLS = 250_000
 class PairedColumns:
     """An audit of a channel. It bounds epsilon from below and never certifies anything.
 
-    With probability `confidence`, the prior-free epsilon (nats, of one cell) is at least `value`.
+    With probability `confidence`, the prior-free epsilon (nats, of one cell) is at least `value`. `mutual_information`
+    (nats) is that of the pairs as counted, which is too high: of independent columns, by about (inputs - 1) *
+    (outputs - 1) / (2 * rows).
     """
 
     value: float
+    mutual_information: float
     confidence: float
     rows: int
     inputs: int
@@ -32,6 +36,7 @@ class PairedColumns:
         return {
             "value": self.value,
             "bound": "lower",
+            "mutual_information": self.mutual_information,
             "unit": "cell",
             "confidence": self.confidence,
             "rows": self.rows,
@@ -76,8 +81,17 @@ def paired_columns(table: FrequencyTable, *, original: str, released: str, confi
         apart = np.log(low.max(axis=0)) - np.log(high.min(axis=0))
     return PairedColumns(
         value=max(float(apart.max()) * (1 - 1e-12), 0.0),
+        mutual_information=_mutual_information(seen),
         confidence=float(sure),
         rows=pairs.rows,
         inputs=inputs,
         outputs=outputs,
     )
+
+
+def _mutual_information(seen: npt.NDArray[np.int64]) -> float:
+    """Return the mutual information of a table of counts, in nats."""
+    shares = seen / seen.sum()
+    apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    held = seen > 0
+    return max(float((shares[held] * np.log(shares[held] / apart[held])).sum()), 0.0)

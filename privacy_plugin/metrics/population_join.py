@@ -10,11 +10,9 @@ from privacy_plugin.errors import ColumnError, ParameterError, unknown_name
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.values import SUPPRESSED, Key, Value, key, kind, label
+from privacy_plugin.frequency.values import KIND_WORDS, SUPPRESSED, Key, Value, key, kind, label
 
 Hierarchies = Mapping[str, Hierarchy]
-
-_KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -196,7 +194,7 @@ def _kinds(values: Sequence[Value]) -> set[int]:
 
 
 def _words(kinds: set[int]) -> str:
-    return " and ".join(_KIND_WORDS[number] for number in sorted(kinds))
+    return " and ".join(KIND_WORDS[number] for number in sorted(kinds))
 
 
 def largest_fraction(numerators: Integers, denominators: Integers) -> Fraction:

@@ -15,13 +15,25 @@ from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.metrics.measurement import Measurement
 
 Safer = Literal["higher", "lower", "between"]
+Kind = Literal["privacy", "audit", "utility"]
 
 # The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
 
+# How a metric may use the second table, which every door hands over as `population`, by the name of its argument.
+SECOND_TABLES = {
+    "population": "the population the people were drawn from",
+    "original": "the original table that this one was generated from",
+}
+
+# What a pass of a requirement that protects nobody must not be taken for.
+CAVEATS = {
+    "audit": "This is an audit: it can find a leak, and finding none does not show that there is none.",
+    "utility": "This says how useful the table is, and nothing about privacy.",
+}
 
 # What the place of the measurement supplies: another table, whoever listens, the books.
-_SURROUNDINGS = ("population", "progress", "account")
+_SURROUNDINGS = (*SECOND_TABLES, "progress", "account")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +47,8 @@ class Metric:
     attacker: str
     remedy: str
     paper: str
+    kind: Kind = "privacy"
+    ordered: bool = False
     counts_people: bool = False
     monotone: bool = False
     smallest: float | None = None
@@ -48,9 +62,24 @@ class Metric:
         return tuple(name for name in ROLES if name in inspect.signature(self.measure).parameters)
 
     @property
+    def second_table(self) -> str | None:
+        """How the metric uses a second table: one of `SECOND_TABLES`, or None where it looks at one table only."""
+        return next((name for name in SECOND_TABLES if name in inspect.signature(self.measure).parameters), None)
+
+    @property
     def needs_population(self) -> bool:
         """Whether the metric compares with a second table."""
-        return "population" in inspect.signature(self.measure).parameters
+        return self.second_table is not None
+
+    @property
+    def compared_roles(self) -> tuple[str, ...]:
+        """The roles whose columns the second table has too: a population has no sensitive values, an original has."""
+        return ("quasi_identifiers",) if self.second_table == "population" else self.roles
+
+    @property
+    def whom(self) -> str:
+        """Whom `attacker` speaks of."""
+        return "Whoever uses the table" if self.kind == "utility" else "An attacker"
 
     @property
     def needs_ledger(self) -> bool:
@@ -90,6 +119,8 @@ def metric(
     attacker: str,
     remedy: str,
     paper: str,
+    kind: Kind = "privacy",
+    ordered: bool = False,
     counts_people: bool = False,
     monotone: bool = False,
     smallest: float | None = None,
@@ -99,6 +130,8 @@ def metric(
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
+    `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a utility
+    metric protects nobody. `ordered`: its attributes mean different things, so that whoever asks must name them.
     `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
     classes never makes it worse, so a lattice search may prune. `smallest`, `largest`: the limits that make sense.
     `check`: takes the metric's options and refuses those that make no sense, before data is read. `writes`: how an
@@ -117,6 +150,8 @@ def metric(
             attacker=attacker,
             remedy=remedy,
             paper=paper,
+            kind=kind,
+            ordered=ordered,
             counts_people=counts_people,
             monotone=monotone,
             smallest=smallest,

@@ -1,6 +1,5 @@
 """A verdict as Dagster shows it: a check result a requirement, with words, a table and numbers that can be plotted."""
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -125,5 +124,5 @@ def _numbers(finding: Finding) -> dict[str, Any]:
 
 def _number(value: int | float | Fraction) -> int | float | str:
     """Return a number that Dagster can plot; what JSON has no number for is written."""
-    number: int | float = plain(value)
-    return number if math.isfinite(number) else str(number)
+    number: int | float | str = plain(value)
+    return number

@@ -8,7 +8,7 @@ from privacy_plugin.report.charts import people_chart
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.overview import asked
-from privacy_plugin.requirement import Finding, Requirement
+from privacy_plugin.requirement import Finding, Requirement, looked_at
 from privacy_plugin.requirement import found as found_words
 
 
@@ -61,7 +61,7 @@ def _one(label: str, finding: Finding, *, several: bool) -> Markup:
 
 def _explained(finding: Finding, measurement: Measurement) -> Markup:
     """Say in words what was found; the attack and the remedy only where the requirement failed."""
-    classes = f"{measurement.rows:,} people in {measurement.classes:,} classes"
+    classes = looked_at(finding.requirement.definition, measurement)
     exact = "" if measurement.exact else f", right to ±{measurement.error:.1g}"
     pairs: list[tuple[str, Child]] = [
         ("Found", f"{found_words(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
@@ -71,7 +71,7 @@ def _explained(finding: Finding, measurement: Measurement) -> Markup:
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"
             pairs.append(("People affected", f"{affected:,} of {measurement.rows:,} ({share})"))
-        pairs.append(("An attacker", _attacker(finding, measurement)))
+        pairs.append((finding.requirement.definition.whom, _attacker(finding, measurement)))
         pairs.append(("To fix it", finding.requirement.definition.remedy))
     pairs += [("Note", note) for note in measurement.notes]
     return definitions(pairs)

@@ -4,6 +4,7 @@ import platform
 
 import privacy_plugin
 from privacy_plugin.gate import WITHHELD, Verdict
+from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.sources import Fingerprint
@@ -88,5 +89,6 @@ def _assumptions(content: ReportContent) -> list[str]:
         words.append(f"Not part of the release: {', '.join(withheld)}.")
     words.append("Missing is a category of its own: it equals missing and nothing else. So is * (suppressed).")
     if policy.population:
-        words.append(f"The people are drawn from the population in {policy.population!r}.")
+        uses = {r.definition.second_table for r in policy.requirements} - {None}
+        words += [f"Compared with {policy.population!r}: {SECOND_TABLES[str(use)]}." for use in uses]
     return words

@@ -1,0 +1,25 @@
+"""Learned accuracy as an expectation."""
+
+from typing import ClassVar
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Column, Columns, Number, Population
+
+
+class ExpectTableLearnedAccuracyToBeAtLeast(PrivacyExpectation):
+    """Expect naive Bayes, trained on a generated table, to be right about the original (`population`) so often.
+
+    The metric is `privacy_plugin.metrics.learned_accuracy`: usefulness, not privacy.
+
+    >>> asked = {"attributes": ["age", "income"], "population": "visits", "target": "income"}
+    >>> ExpectTableLearnedAccuracyToBeAtLeast(**asked, at_least=0.8).target
+    'income'
+    """
+
+    metric: ClassVar[str] = "learned_accuracy"
+
+    attributes: Columns
+    population: Population
+    target: Column
+    at_least: Number = None
+    above: Number = None

@@ -1,0 +1,103 @@
+"""A generated table and its original in one numbering of values, so that equal codes mean equal values.
+
+Rows are compared by what they hold, never by where they stand: a shuffled copy is a copy.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privacy_plugin.errors import ColumnError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers, pack
+from privacy_plugin.frequency.values import KIND_WORDS, Value, key, kind
+
+NO_ITEM = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CodedRows:
+    """Distinct rows of one of the tables, in the numbering that both share, and how many rows each stands for."""
+
+    codes: Integers
+    counts: Integers
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneratedPair:
+    """The two tables; `missing` holds each column's code for a missing value, -1 where there is none."""
+
+    columns: tuple[str, ...]
+    cardinalities: tuple[int, ...]
+    missing: tuple[int, ...]
+    original: CodedRows
+    generated: CodedRows
+
+    @cached_property
+    def shares(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], ...]:
+        """For every column the share of the original's rows that have each value."""
+        codes, counts, total = self.original.codes, self.original.counts, self.original.rows
+        return tuple(
+            np.bincount(codes[:, position], weights=counts, minlength=size) / total
+            for position, size in enumerate(self.cardinalities)
+        )
+
+    def packed(self, positions: Sequence[int]) -> tuple[Integers, Integers, int]:
+        """Return one number a distinct row of the original and of the generated table, and their range."""
+        many = len(self.original.counts)
+        both = np.concatenate([self.original.codes[:, positions], self.generated.codes[:, positions]])
+        packed, size = pack([both[:, n] for n in range(len(positions))], [self.cardinalities[p] for p in positions])
+        return packed[:many], packed[many:], size
+
+
+def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attributes: Sequence[str]) -> GeneratedPair:
+    """Bring both tables into one numbering; refuse those that could not have a row in common.
+
+    A column whose values are written in another way in the two tables (text and numbers, other labels) would make any
+    copy look new, so a column without a common value is an error and no good sign.
+    """
+    tables = [table.project(attributes) for table in (original, generated)]
+    for table in tables:
+        table.require_rows()
+        table.require_one_row_a_person("an audit of a generated table")
+    recoded: list[list[Integers]] = [[], []]
+    sizes, missing = [], []
+    for position, name in enumerate(attributes):
+        first, second = (table.dictionaries[position] for table in tables)
+        _require_common(first, second, name)
+        numbers = {code: number for number, code in enumerate(dict.fromkeys([*map(key, first), *map(key, second)]))}
+        for side, table in enumerate(tables):
+            mapping = np.array([numbers[key(value)] for value in table.dictionaries[position]], dtype=np.int64)
+            recoded[side].append(mapping[table.codes[:, position]])
+        sizes.append(len(numbers))
+        missing.append(numbers.get(key(None), NO_ITEM))
+    rows = [
+        CodedRows(codes=np.column_stack(columns), counts=table.counts)
+        for columns, table in zip(recoded, tables, strict=True)
+    ]
+    return GeneratedPair(
+        columns=tuple(attributes),
+        cardinalities=tuple(sizes),
+        missing=tuple(missing),
+        original=rows[0],
+        generated=rows[1],
+    )
+
+
+def _require_common(original: Sequence[Value], generated: Sequence[Value], column: str) -> None:
+    either = [{key(value) for value in values if value is not None} for values in (generated, original)]
+    common = either[0] & either[1] if all(either) else {*map(key, generated)} & {*map(key, original)}
+    if common:
+        return
+    here, there = (" and ".join(sorted({KIND_WORDS[kind(v)] for v in values})) for values in (generated, original))
+    raise ColumnError(
+        f"no value of column {column!r} of the table occurs in the original, so that any copy would look new; it holds "
+        f"{here} in the table and {there} in the original: write both in the same way"
+    )

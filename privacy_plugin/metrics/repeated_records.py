@@ -1,0 +1,115 @@
+"""Repeated records: how many rows of a generated table are rows of the original it was made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.generated_pair import pair_tables
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.registry import metric
+
+VARIANTS = ("repeated", "repeating_unique", "unique_repeated")
+
+
+def require_variant(variant: Any = "repeated") -> None:
+    """Refuse a share that is not counted."""
+    if variant not in VARIANTS:
+        raise ParameterError(unknown_name("variant of repeated_records", str(variant), VARIANTS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedRecords(Measurement):
+    """The shares, beside what independent columns would repeat."""
+
+    @property
+    def repeated(self) -> Fraction:
+        """Share of generated rows that occur in the original."""
+        return Fraction(self.details["repeated"])
+
+    @property
+    def repeating_unique(self) -> Fraction:
+        """Share of generated rows that equal a row which occurs once in the original."""
+        return Fraction(self.details["repeating_unique"])
+
+    @property
+    def unique_repeated(self) -> Fraction:
+        """Share of the original's once-only rows that are generated."""
+        return Fraction(self.details["unique_repeated"])
+
+    @property
+    def if_independent(self) -> float:
+        """What `repeated` would be on average for rows of independent columns."""
+        return float(self.details["if_independent"])
+
+
+@metric(
+    title="repeated records",
+    safer="lower",
+    kind="audit",
+    attacker="who takes a generated record of {attributes} for a real one is right more often than {limit}",
+    remedy="generate the table with a smaller budget, and look at what independent columns repeat: below that share "
+    "there is nothing to win",
+    paper="Dorrestijn 2018, table 5",
+    smallest=0,
+    largest=1,
+    check=require_variant,
+)
+def repeated_records(
+    table: FrequencyTable, *, attributes: Sequence[str], original: FrequencyTable, variant: str = "repeated"
+) -> RepeatedRecords:
+    """Return the share of generated rows that occur in the original, or one of the other two shares.
+
+    "repeated" = generated rows equal to a row of the original / generated rows; "repeating_unique" = those equal to
+    a row that occurs once in the original / generated rows; "unique_repeated" = once-only rows of the original that are
+    generated / once-only rows of the original (0 where there is none). Dorrestijn 2018, section 4, table 5.
+
+    Erratum: the thesis compares row by row and calls a small share an indication of privacy. A share shows neither: a
+    shuffled copy must score 1, so rows are compared by content; and independent columns, which reveal nothing about
+    how values go together, repeat a share of sum over the original's distinct rows of the product of their values'
+    shares (17% of Adult), stated beside as `if_independent`. Equal means equal: a record that differs in one digit
+    is not counted, so put numbers into bins first. Missing values are a category of their own. Exact fractions; the
+    independent shares are floats. Cost: one sort of the distinct rows of both.
+
+    >>> real = FrequencyTable.from_rows(["x"], [("a",), ("a",), ("b",)])
+    >>> made = FrequencyTable.from_rows(["x"], [("a",), ("b",), ("c",), ("c",)])
+    >>> found = repeated_records(made, attributes=["x"], original=real)
+    >>> str(found.value), str(found.repeating_unique), str(found.unique_repeated)
+    ('1/2', '1/4', '1')
+    """
+    pair = pair_tables(table, original, attributes=attributes)
+    known, made, _ = pair.packed(range(len(attributes)))
+    once = pair.original.counts == 1
+    common = np.isin(made, known)
+    of_unique = np.isin(made, known[once])
+    unique_found = int(np.isin(known[once], made).sum())
+    likely = np.prod([share[pair.original.codes[:, p]] for p, share in enumerate(pair.shares)], axis=0)
+    shares = {
+        "repeated": Fraction(int(pair.generated.counts[common].sum()), table.rows),
+        "repeating_unique": Fraction(int(pair.generated.counts[of_unique].sum()), table.rows),
+        "unique_repeated": Fraction(unique_found, max(int(once.sum()), 1)),
+    }
+    independent = {"if_independent": float(likely.sum()), "unique_if_independent": float(likely[once].sum())}
+    return RepeatedRecords(
+        metric="repeated_records",
+        value=shares[variant],
+        parameters={"attributes": list(attributes), "variant": variant},
+        rows=table.rows,
+        classes=len(made),
+        details={
+            **shares,
+            **independent,
+            "original_rows": original.rows,
+            "unique_records_of_the_original": int(once.sum()),
+            "of_them_repeated": unique_found,
+        },
+        notes=(
+            f"rows drawn from independent columns would repeat {independent['if_independent']:.1%} of the original's, "
+            f"{independent['unique_if_independent']:.1%} being records of one person",
+            "a small share is no proof of privacy; the budget that the table was generated with is what protects",
+        ),
+    )
