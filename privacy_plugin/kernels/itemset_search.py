@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from privacy_plugin.kernels.machine_words import popcount
+
 Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 Found = tuple[Integers, Integers, Integers, bool]
@@ -27,22 +29,14 @@ def item_bitsets(items: Integers, offsets: Integers, order: Integers, universe: 
 
 
 @njit(cache=True)
-def _popcount(word: Any) -> Any:
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@njit(cache=True)
 def _weight(word: Any, first: int, counts: Integers, plain: bool) -> Any:
     """How many rows the bits of one word stand for."""
     if plain:
-        return _popcount(word)
+        return popcount(word)
     total = np.int64(0)
     while word:
         low = word & (~word + np.uint64(1))
-        total += counts[first + _popcount(low - np.uint64(1))]
+        total += counts[first + popcount(low - np.uint64(1))]
         word ^= low
     return total
 

@@ -9,7 +9,7 @@ it, and counts c * d(x). Scores are float64 within `ERROR` of the exact value.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,13 +25,15 @@ from privacy_plugin.kernels.score_relation import Relation, Weights
 from privacy_plugin.kernels.score_run import Progress, run_search, search_table
 from privacy_plugin.kernels.score_search import CONFIDENCE_TOLERANCE
 from privacy_plugin.kernels.score_weight import inferences
+from privacy_plugin.kernels.score_words import word_table
 
-Algorithm = Literal["auto", "lattice", "search"]
+Algorithm = Literal["auto", "lattice", "search", "words"]
 
 ERROR = 1e-12
 _LATTICE_OPERATIONS_A_STEP = 8  # measured: what the lattice does while the search looks at one row
 _SMALL_LATTICE_STEPS = 1 << 17
 _WITNESS_LATTICE = 18
+_MOST_PEOPLE_IN_WORDS = 512  # measured: beyond, long words cost more than they save
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +43,7 @@ class Scores:
     lower: Weights
     upper: Weights
     exact: bool
-    algorithm: Literal["lattice", "search"]
+    algorithm: Literal["lattice", "search", "words"]
     steps: int  # rows looked at in a column by the search
     nodes: int  # sets K visited by the search
 
@@ -82,7 +84,8 @@ def score(
 
     `budget` counts steps (one row looked at in one column, about 10 ns); without it the search runs to the end.
     "auto" searches depth first for at most the time the lattice would take, then takes the lattice; tables with
-    more than 25 usable attributes and confidences below 1 are only searched. `progress(share, steps)` is called
+    more than 25 usable attributes and confidences below 1 are only searched. Up to 512 distinct people are searched
+    in machine "words", several times faster and with the same outcome. `progress(share, steps)` is called
     between slices of the search and at the end. Memory: 512 MB for the largest lattice; the search needs about
     30 bytes * rows * depth of the path.
 
@@ -93,13 +96,16 @@ def score(
     [0.666667, 0.666667, 0.75, 0.666667, 0.666667]
     """
     check_parameters(saturation=saturation, confidence=confidence, budget=budget)
-    if algorithm not in ("auto", "lattice", "search"):
-        raise ParameterError(f"unknown algorithm {algorithm!r}; valid: auto, lattice, search")
+    if algorithm not in get_args(Algorithm):
+        raise ParameterError(f"unknown algorithm {algorithm!r}; valid: {', '.join(get_args(Algorithm))}")
     confidence = _snapped(confidence)
     columns = search_columns(relation)
     usable = len(usable_attributes(columns))
+    if algorithm in ("lattice", "words") and confidence < 1.0:
+        raise ParameterError(f"{algorithm} answers confidence 1 only; {confidence} was given, use the search")
     if algorithm == "lattice":
-        _require_lattice(usable, confidence)
+        if usable > LARGEST_LATTICE:
+            raise TooLargeError(f"{usable} usable attributes are too many for the lattice; at most {LARGEST_LATTICE}")
         return _by_lattice(columns, saturation, progress)
     lattice_steps = (usable << usable) // _LATTICE_OPERATIONS_A_STEP
     affordable = (
@@ -108,8 +114,9 @@ def score(
     # The search looks at every row in every column at least once.
     if affordable and lattice_steps <= max(_SMALL_LATTICE_STEPS, columns.codes.size):
         return _by_lattice(columns, saturation, progress)
+    in_words = algorithm == "words" or (algorithm == "auto" and _words_pay(columns, confidence))
     found = run_search(
-        search_table(columns, confidence=confidence),
+        word_table(columns) if in_words else search_table(columns, confidence=confidence),
         saturation=saturation,
         confidence=confidence,
         budget=lattice_steps if affordable else budget,
@@ -122,7 +129,7 @@ def score(
         lower=found.best[columns.rows],
         upper=found.upper[columns.rows],
         exact=found.complete,
-        algorithm="search",
+        algorithm="words" if in_words else "search",
         steps=found.steps,
         nodes=found.nodes,
     )
@@ -144,7 +151,7 @@ def witnesses(
     check_parameters(saturation=saturation, confidence=confidence, budget=budget)
     columns = search_columns(relation)
     confidence = _snapped(confidence)
-    table = search_table(columns, confidence=confidence)
+    table = word_table(columns) if _words_pay(columns, confidence) else search_table(columns, confidence=confidence)
     found = []
     for row in rows:
         if not 0 <= row < len(relation.counts):
@@ -207,11 +214,8 @@ def _lattice_fits(usable: int, confidence: float) -> bool:
     return usable <= LARGEST_LATTICE and _snapped(confidence) == 1.0
 
 
-def _require_lattice(usable: int, confidence: float) -> None:
-    if _snapped(confidence) < 1.0:
-        raise ParameterError(f"the lattice answers confidence 1 only; {confidence} was given, use the search")
-    if usable > LARGEST_LATTICE:
-        raise TooLargeError(f"{usable} usable attributes are too many for the lattice; at most {LARGEST_LATTICE}")
+def _words_pay(columns: Columns, confidence: float) -> bool:
+    return confidence == 1.0 and columns.codes.shape[1] <= _MOST_PEOPLE_IN_WORDS
 
 
 def _by_lattice(columns: Columns, saturation: float, progress: Progress | None) -> Scores:

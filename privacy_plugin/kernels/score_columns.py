@@ -125,17 +125,16 @@ def _undo_unequal(codes: Codes, offsets: Integers, column_of: Integers, leader: 
 def _layout(relation: Relation, keep: Flags, *, pack: bool) -> tuple[Integers, Integers, list[Integers]]:
     """The new column and code of each kept attribute (-1 for the others), and the attributes of each new column."""
     members: list[Integers] = []
-    singles: list[int] = []
-    for start, end in zip(relation.offsets[:-1], relation.offsets[1:], strict=True):
-        kept = np.flatnonzero(keep[start:end]) + start
-        if len(kept) == 1 and pack:
-            singles.append(int(kept[0]))
-        elif len(kept):
-            members.append(kept)
-    if singles:
-        held = np.stack([relation.holders(attribute) for attribute in singles])
-        group = _first_fit(_packed_bits(held))
-        alone = np.asarray(singles, dtype=np.int64)
+    homes = np.repeat(np.arange(len(relation.codes)), np.diff(relation.offsets))
+    sizes = np.bincount(homes[keep], minlength=len(relation.codes))
+    single = sizes == 1 if pack else np.zeros(len(sizes), dtype=np.bool_)
+    for column in np.flatnonzero((sizes > 0) & ~single):
+        start, end = relation.offsets[column], relation.offsets[column + 1]
+        members.append(np.flatnonzero(keep[start:end]) + start)
+    alone = np.flatnonzero(keep & single[homes])
+    if len(alone):
+        held = relation.codes[homes[alone]] == (alone - relation.offsets[homes[alone]])[:, None]
+        group = _first_fit(packed_bits(held))
         members.extend(alone[group == number] for number in range(int(group.max()) + 1))
     members.sort(key=lambda inside: (relation.likelihood[inside].max(), len(inside), inside[0]))
     home = np.full(relation.attributes, -1, dtype=np.int64)
@@ -146,10 +145,11 @@ def _layout(relation: Relation, keep: Flags, *, pack: bool) -> tuple[Integers, I
     return home, code, members
 
 
-def _packed_bits(held: Flags) -> Words:
+def packed_bits(held: Flags) -> Words:
+    """One line of words an attribute; row r is bit r % 64 of word r // 64."""
     padded = np.zeros((len(held), -(-held.shape[1] // 64) * 64), dtype=np.bool_)
     padded[:, : held.shape[1]] = held
-    return np.packbits(padded, axis=1).view(np.uint64)
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
 @njit(cache=True)

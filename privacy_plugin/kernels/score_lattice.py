@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.kernels.score_columns import Columns
-from privacy_plugin.kernels.score_relation import Integers, Weights
+from privacy_plugin.kernels.score_relation import Codes, Integers, Weights
 
 Words = NDArray[np.uint64]
 
@@ -22,13 +22,19 @@ _BLOCK = 14  # 2^14 words stay in the processor's cache
 
 def usable_attributes(columns: Columns) -> Integers:
     """The attributes that can be in K: possibly known, and not held by everybody."""
-    rows = columns.codes.shape[1]
-    support = np.zeros(len(columns.likelihood), dtype=np.int64)
-    for column, start in enumerate(columns.offsets[:-1]):
-        held = columns.codes[column][columns.codes[column] >= 0]
-        end = columns.offsets[column + 1]
-        support[start:end] = np.bincount(held, minlength=end - start)
-    return np.flatnonzero((columns.likelihood > 0) & (support < rows))
+    support = _support(columns.codes, columns.offsets)
+    return np.flatnonzero((columns.likelihood > 0) & (support < columns.codes.shape[1]))
+
+
+@njit(cache=True)
+def _support(codes: Codes, offsets: Integers) -> Integers:
+    """How many rows hold each attribute."""
+    support = np.zeros(offsets[-1], dtype=np.int64)
+    for column in range(codes.shape[0]):
+        for row in range(codes.shape[1]):
+            if codes[column, row] >= 0:
+                support[offsets[column] + codes[column, row]] += 1
+    return support
 
 
 def lattice_scores(columns: Columns, *, saturation: float) -> Weights:

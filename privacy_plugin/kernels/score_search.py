@@ -22,12 +22,10 @@ The search runs in slices, so that a caller can show progress and stop; once sto
 from numba import njit
 
 from privacy_plugin.kernels import score_state as at
-from privacy_plugin.kernels.score_state import Bytes, Codes, Integers, Table, Weights, Work
+from privacy_plugin.kernels.score_state import DONE, FULL, RUNNING, Bytes, Codes, Integers, Table, Weights, Work
 
 TIE = 1e-13
 CONFIDENCE_TOLERANCE = 1e-12
-
-DONE, RUNNING, FULL = 0, 1, 2
 
 
 @njit(cache=True, error_model="numpy")
