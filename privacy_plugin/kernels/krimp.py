@@ -13,7 +13,7 @@ import numpy.typing as npt
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.kernels.itemset_search import item_bitsets
 from privacy_plugin.kernels.itemsets import Itemsets
-from privacy_plugin.kernels.krimp_search import compress
+from privacy_plugin.kernels.krimp_search import compress, item_masks
 
 Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
@@ -57,17 +57,19 @@ def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: I
     np.add.at(held, items, np.repeat(counts, np.diff(offsets)))
     codes = np.zeros(universe)
     codes[held > 0] = -np.log2(held[held > 0] / held.sum())
-    several = _select(candidates, np.flatnonzero(np.diff(candidates.offsets) > 1))
-    lengths = np.diff(several.offsets)
-    order = _ordered(several, -lengths, -several.support)
-    several = _select(several, order)  # numbered in cover order from here on
-    tried = _candidate_order(several)
-    rows = _masks(items, offsets, universe)
+    lengths = np.diff(candidates.offsets)
+    several = np.flatnonzero(lengths > 1)
+    masks = item_masks(candidates.items, candidates.offsets, universe)[several]
+    support = candidates.support[several]
+    order = _cover_order(lengths[several], support, masks)
+    several, support, masks = several[order], support[order], masks[order]  # numbered in cover order from here on
+    tried = np.argsort(-support, kind="stable")  # of equal support, the longer is first already
+    starts = candidates.offsets[:-1]
+    weights = np.add.reduceat(codes[candidates.items], starts)[several] if len(several) else np.zeros(0)
+    rows = item_masks(items.astype(np.int64), offsets.astype(np.int64), universe)
     bits = item_bitsets(items.astype(np.int64), offsets.astype(np.int64), np.arange(universe), universe)
-    masks = _masks(several.items, several.offsets, universe)
-    weights = np.add.reduceat(codes[several.items], several.offsets[:-1]) if len(several) else np.zeros(0)
     chosen, usage, length = compress(rows, counts.astype(np.int64), bits, masks, weights, tried, held, codes)
-    sets = _select(several, chosen).sets()
+    sets = _listed(candidates, several[chosen])
     standard_data = float((held * codes).sum())
     return CodeTable(
         sets=tuple(sets),
@@ -79,33 +81,11 @@ def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: I
     )
 
 
-def _select(itemsets: Itemsets, chosen: Integers) -> Itemsets:
-    lengths = np.diff(itemsets.offsets)[chosen]
-    offsets = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-    positions = np.repeat(itemsets.offsets[chosen], lengths) + within
-    return Itemsets(items=itemsets.items[positions], offsets=offsets, support=itemsets.support[chosen])
-
-
-def _ordered(itemsets: Itemsets, *first: Integers) -> Integers:
-    """Sort by keys, the first the most important, and then by items."""
-    lengths = np.diff(itemsets.offsets)
-    widest = int(lengths.max(initial=0))
-    padded = np.full((len(itemsets), widest), -1, dtype=np.int64)
-    within = np.arange(len(itemsets.items)) - np.repeat(itemsets.offsets[:-1], lengths)
-    padded[np.repeat(np.arange(len(itemsets)), lengths), within] = itemsets.items
-    keys: list[Any] = [*first, *padded.T]
+def _cover_order(lengths: Integers, support: Integers, masks: Bits) -> Integers:
+    """Longer, more frequent, then by items: of two sets of one length, the larger mask has the smaller first item."""
+    keys: list[Any] = [-lengths, -support, *~masks.T]
     return np.lexsort(keys[::-1]).astype(np.int64)
 
 
-def _candidate_order(itemsets: Itemsets) -> Integers:
-    return _ordered(itemsets, -itemsets.support, -np.diff(itemsets.offsets))
-
-
-def _masks(items: Integers, offsets: Integers, universe: int) -> Bits:
-    """One bitset of items a set."""
-    masks = np.zeros((len(offsets) - 1, (universe + 63) // 64), dtype=np.uint64)
-    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    np.bitwise_or.at(masks, (owners, items >> 6), np.uint64(1) << (items & 63).astype(np.uint64))
-    return masks
+def _listed(itemsets: Itemsets, chosen: Integers) -> list[tuple[int, ...]]:
+    return [tuple(itemsets.items[itemsets.offsets[at] : itemsets.offsets[at + 1]].tolist()) for at in chosen]

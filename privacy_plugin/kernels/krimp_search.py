@@ -3,6 +3,7 @@
 Itemsets are numbered in cover order, so comparing numbers compares places in the code table. Usage has the single
 items first and then the itemsets. `cover[r, :depth[r]]` lists the itemsets that cover row r, in order; the rest of the
 row is covered item by item. Changes are tried in a scratch copy (`fresh`) and copied when they are accepted.
+`fitting[r, :fits[r]]` lists the itemsets of the code table that row r holds, in order: only they can cover it.
 """
 
 import math
@@ -12,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from privacy_plugin.kernels.machine_words import lowest, popcount
+
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint64]
 
 MARGIN = 1e-9  # bits; less is rounding
@@ -25,6 +29,7 @@ class State(NamedTuple):
     rows: Bits
     counts: Integers
     bits: Bits
+    spread: Integers
     masks: Bits
     prices: Floats
     usage: Integers
@@ -34,6 +39,8 @@ class State(NamedTuple):
     fresh_depth: Integers
     changed: Integers
     hit: Integers
+    fits: Integers
+    left: Bits
     delta: Integers
     touched: Integers
     seen: Any
@@ -58,6 +65,7 @@ def compress(
         rows=rows,
         counts=counts,
         bits=bits,
+        spread=np.bitwise_count(bits).sum(axis=1).astype(np.int64),
         masks=masks,
         prices=np.concatenate((codes, weights)),
         usage=np.concatenate((held, np.zeros(len(tried), dtype=np.int64))),
@@ -67,6 +75,8 @@ def compress(
         fresh_depth=np.zeros(distinct, dtype=np.int64),
         changed=np.empty(distinct, dtype=np.int64),
         hit=np.empty(distinct, dtype=np.int64),
+        fits=np.zeros(distinct, dtype=np.int64),
+        left=np.empty(rows.shape[1], dtype=np.uint64),
         delta=np.zeros(many, dtype=np.int64),
         touched=np.empty(many, dtype=np.int64),
         seen=np.zeros(many, dtype=np.bool_),
@@ -78,29 +88,41 @@ def compress(
 
 
 @njit(cache=True)
+def item_masks(items: Integers, offsets: Integers, universe: int) -> Bits:
+    """One bitset of items a set; the first item is the highest bit of the first word."""
+    masks = np.zeros((len(offsets) - 1, (universe + 63) // 64), dtype=np.uint64)
+    for owner in range(len(offsets) - 1):
+        for at in range(offsets[owner], offsets[owner + 1]):
+            masks[owner, items[at] >> 6] |= np.uint64(1) << np.uint64(63 - (items[at] & 63))
+    return masks
+
+
+@njit(cache=True)
 def _search(state: Any, tried: Integers, universe: int) -> tuple[Integers, float]:
     table = np.empty(len(tried), dtype=np.int64)
+    fitting = np.empty((len(state.rows), 16), dtype=np.int32)
     size = 0
     best = _length(state, table[:size], universe)
     for candidate in tried:
-        place = np.searchsorted(table[:size], candidate)
-        altered, marks = _try_with(state, candidate, table[:size], place, universe)
+        altered, marks = _try_with(state, fitting, candidate, universe)
         if altered and _changed_length(state, marks) < best - MARGIN:
+            place = np.searchsorted(table[:size], candidate)
             for at in range(size, place, -1):
                 table[at] = table[at - 1]
             table[place] = candidate
             size += 1
             _apply(state, altered, marks, universe)
+            fitting = _fit(state, fitting, candidate)
             best = _length(state, table[:size], universe)
             _clear(state, marks)
-            size, best = _prune(state, table, size, best, universe)
+            size, best = _prune(state, fitting, table, size, best, universe)
         else:
             _clear(state, marks)
     return table[:size].copy(), best
 
 
 @njit(cache=True)
-def _prune(state: Any, table: Integers, size: int, best: float, universe: int) -> tuple[int, float]:
+def _prune(state: Any, fitting: Numbers, table: Integers, size: int, best: float, universe: int) -> tuple[int, float]:
     """Try to leave out what lost usage, the least used first; of equals, the last in cover order."""
     usage = state.usage
     while True:
@@ -113,23 +135,54 @@ def _prune(state: Any, table: Integers, size: int, best: float, universe: int) -
             return size, best
         worst = table[place]
         state.suspect[worst] = False
-        altered, marks = _try_without(state, worst, table[:size], place, universe)
+        altered, marks = _try_without(state, fitting, worst, universe)
         # An itemset that is no longer used has no code: it leaves without being asked.
         if usage[universe + worst] == 0 or _changed_length(state, marks) < best - MARGIN:
             for at in range(place, size - 1):
                 table[at] = table[at + 1]
             size -= 1
             _apply(state, altered, marks, universe)
+            _unfit(state, fitting, worst)
             state.suspect[worst] = False
             best = _length(state, table[:size], universe)
         _clear(state, marks)
 
 
 @njit(cache=True)
-def _try_with(state: Any, candidate: int, table: Integers, place: int, universe: int) -> tuple[int, int]:
+def _fit(state: Any, fitting: Numbers, added: int) -> Numbers:
+    """List an itemset at its place for the rows that hold it; returns the list, which may have grown."""
+    for at in range(_rows_holding(state.masks[added], state.bits, state.spread, state.hit)):
+        row = state.hit[at]
+        spot = state.fits[row]
+        if spot == fitting.shape[1]:
+            larger = np.empty((len(fitting), 2 * spot), dtype=np.int32)
+            larger[:, :spot] = fitting
+            fitting = larger
+        while spot > 0 and fitting[row, spot - 1] > added:
+            fitting[row, spot] = fitting[row, spot - 1]
+            spot -= 1
+        fitting[row, spot] = added
+        state.fits[row] += 1
+    return fitting
+
+
+@njit(cache=True)
+def _unfit(state: Any, fitting: Numbers, removed: int) -> None:
+    for at in range(_rows_holding(state.masks[removed], state.bits, state.spread, state.hit)):
+        row = state.hit[at]
+        spot = 0
+        while fitting[row, spot] != removed:
+            spot += 1
+        state.fits[row] -= 1
+        for later in range(spot, state.fits[row]):
+            fitting[row, later] = fitting[row, later + 1]
+
+
+@njit(cache=True)
+def _try_with(state: Any, fitting: Numbers, candidate: int, universe: int) -> tuple[int, int]:
     """Cover rows with a candidate at its place; returns how many rows and how many usages change."""
     altered = marks = 0
-    for at in range(_rows_holding(state.masks[candidate], state.bits, state.hit)):
+    for at in range(_rows_holding(state.masks[candidate], state.bits, state.spread, state.hit)):
         row = state.hit[at]
         cover = state.cover[row, : state.depth[row]]
         if _taken_before(cover, candidate, state.masks):
@@ -137,7 +190,7 @@ def _try_with(state: Any, candidate: int, table: Integers, place: int, universe:
         kept = _covered_before(cover, candidate)
         state.fresh[row, :kept] = cover[:kept]
         state.fresh[row, kept] = candidate
-        _continue(state, row, kept + 1, table, place)
+        _continue(state, row, kept + 1, fitting[row, : state.fits[row]], candidate)
         marks = _count(state, row, universe, marks)
         state.changed[altered] = row
         altered += 1
@@ -145,17 +198,17 @@ def _try_with(state: Any, candidate: int, table: Integers, place: int, universe:
 
 
 @njit(cache=True)
-def _try_without(state: Any, worst: int, table: Integers, place: int, universe: int) -> tuple[int, int]:
+def _try_without(state: Any, fitting: Numbers, worst: int, universe: int) -> tuple[int, int]:
     """Cover rows without an itemset of the table; returns how many rows and how many usages change."""
     altered = marks = 0
-    for at in range(_rows_holding(state.masks[worst], state.bits, state.hit)):
+    for at in range(_rows_holding(state.masks[worst], state.bits, state.spread, state.hit)):
         row = state.hit[at]
         cover = state.cover[row, : state.depth[row]]
         kept = _covered_before(cover, worst)
         if kept == len(cover) or cover[kept] != worst:
             continue
         state.fresh[row, :kept] = cover[:kept]
-        _continue(state, row, kept, table, place + 1)
+        _continue(state, row, kept, fitting[row, : state.fits[row]], worst)
         marks = _count(state, row, universe, marks)
         state.changed[altered] = row
         altered += 1
@@ -163,26 +216,30 @@ def _try_without(state: Any, worst: int, table: Integers, place: int, universe: 
 
 
 @njit(cache=True)
-def _rows_holding(mask: Bits, bits: Bits, out: Integers) -> Any:
+def _rows_holding(mask: Bits, bits: Bits, spread: Integers, out: Integers) -> Any:
     """List the rows that hold all items of a set; returns how many there are."""
-    chosen = np.empty(64 * len(mask), dtype=np.int64)
-    many = found = 0
+    rarest = -1
     for at in range(len(mask)):
-        for bit in range(64):
-            if (mask[at] >> np.uint64(bit)) & np.uint64(1):
-                chosen[many] = 64 * at + bit
-                many += 1
+        rest = mask[at]
+        while rest:
+            item = 64 * at + 63 - lowest(rest)
+            if rarest < 0 or spread[item] < spread[rarest]:
+                rarest = item
+            rest &= rest - np.uint64(1)
+    found = 0
     for word in range(bits.shape[1]):
-        common = bits[chosen[0], word]
-        for at in range(1, many):
-            common &= bits[chosen[at], word]
-            if not common:
-                break
-        if common:
-            for bit in range(64):
-                if (common >> np.uint64(bit)) & np.uint64(1):
-                    out[found] = 64 * word + bit
-                    found += 1
+        common = bits[rarest, word]  # most words are empty already
+        if not common:
+            continue
+        for at in range(len(mask)):
+            rest = mask[at]
+            while rest and common:
+                common &= bits[64 * at + 63 - lowest(rest), word]
+                rest &= rest - np.uint64(1)
+        while common:
+            out[found] = 64 * word + lowest(common)
+            found += 1
+            common &= common - np.uint64(1)
     return found
 
 
@@ -207,24 +264,39 @@ def _covered_before(cover: Integers, candidate: int) -> Any:
 
 
 @njit(cache=True)
-def _continue(state: Any, row: int, used: int, table: Integers, start: int) -> None:
-    """Cover what is left of a row by the itemsets of the table from a place on."""
-    masks, cover = state.masks, state.fresh[row]
-    left = state.rows[row].copy()
-    for at in range(used):
+def _uncovered(state: Any, row: int, cover: Integers) -> Any:
+    """What is left of a row, in scratch space."""
+    left = state.left
+    for word in range(len(left)):
+        left[word] = state.rows[row, word]
+    for other in cover:
         for word in range(len(left)):
-            left[word] &= ~masks[cover[at], word]
-    for at in range(start, len(table)):
+            left[word] &= ~state.masks[other, word]
+    return left
+
+
+@njit(cache=True)
+def _continue(state: Any, row: int, used: int, fitting: Numbers, after: int) -> None:
+    """Cover what is left of a row by the itemsets it holds that come after one."""
+    masks, cover = state.masks, state.fresh[row]
+    left = _uncovered(state, row, cover[:used])
+    items = 0
+    for word in range(len(left)):
+        items += popcount(left[word])
+    at = np.searchsorted(fitting, after + 1)
+    while at < len(fitting) and items > 1:  # every itemset has at least two
         fits = True
         for word in range(len(left)):
-            if masks[table[at], word] & ~left[word]:
+            if masks[fitting[at], word] & ~left[word]:
                 fits = False
                 break
         if fits:
             for word in range(len(left)):
-                left[word] &= ~masks[table[at], word]
-            cover[used] = table[at]
+                items -= popcount(masks[fitting[at], word])
+                left[word] &= ~masks[fitting[at], word]
+            cover[used] = fitting[at]
             used += 1
+        at += 1
     state.fresh_depth[row] = used
 
 
@@ -237,16 +309,14 @@ def _count(state: Any, row: int, universe: int, marks: int) -> Any:
 
 @njit(cache=True)
 def _add_cover(state: Any, row: int, cover: Integers, amount: int, universe: int, marks: int) -> Any:
-    left = state.rows[row].copy()
     for other in cover:
         marks = _add(state, universe + other, amount, marks)
-        for word in range(len(left)):
-            left[word] &= ~state.masks[other, word]
+    left = _uncovered(state, row, cover)
     for word in range(len(left)):
         rest = left[word]
-        for bit in range(64):
-            if (rest >> np.uint64(bit)) & np.uint64(1):
-                marks = _add(state, 64 * word + bit, amount, marks)
+        while rest:
+            marks = _add(state, 64 * word + 63 - lowest(rest), amount, marks)
+            rest &= rest - np.uint64(1)
     return marks
 
 

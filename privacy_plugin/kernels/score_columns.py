@@ -139,8 +139,8 @@ def _layout(relation: Relation, keep: Flags, *, pack: bool) -> tuple[Integers, I
     members.sort(key=lambda inside: (relation.likelihood[inside].max(), len(inside), inside[0]))
     home = np.full(relation.attributes, -1, dtype=np.int64)
     code = np.full(relation.attributes, -1, dtype=np.int64)
-    for column, inside in enumerate(members):
-        home[inside] = column
+    for number, inside in enumerate(members):
+        home[inside] = number
         code[inside] = np.arange(len(inside))
     return home, code, members
 
