@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.bucketize import Buckets, bucketize_table, require_safety
+from privacy_plugin.anonymizers.bucketize import Buckets, Dealing, bucketize_table, require_dealing, require_safety
 from privacy_plugin.errors import ColumnError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, pack
@@ -36,13 +36,19 @@ class Bucketization:
     shared_by: float
     knowledge: int
     below: Fraction
+    dealing: Dealing
     private: bool
-    assumptions: tuple[str, ...] = (
-        "one row a person",
-        "all ways to hand the values of a bucket to its people are equally likely to the attacker, who does not replay "
-        "how the buckets were chosen",
-        "nothing but the two tables is published",
-    )
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the promise rests on."""
+        replay = "" if self.dealing == "random" else ", who does not replay how people were dealt to buckets"
+        return (
+            "one row a person",
+            "all ways to hand the values of the table to its people are equally likely to the attacker beforehand"
+            + replay,
+            "nothing but this pair is published: a second deal of the same people would intersect with it",
+        )
 
     @property
     def disclosure(self) -> Any:
@@ -60,6 +66,7 @@ class Bucketization:
             "knowledge": self.knowledge,
             "below": written(self.below),
             "disclosure": plain(self.disclosure),
+            "dealing": self.dealing,
             "private": self.private,
             "assumptions": list(self.assumptions),
         }
@@ -73,16 +80,19 @@ def bucketize(
     knowledge: int,
     below: float | Fraction | str,
     bucket: str = "bucket",
+    dealing: Dealing = "random",
     generator: np.random.Generator | None = None,
 ) -> Bucketization:
     """Publish the quasi-identifiers as they are, and sensitive values only by bucket, (below, knowledge)-safely.
 
     An attacker who knows everybody's bucket and any `knowledge` implications names nobody's value with probability
     `below` or more (`maximum_disclosure`, measured again on the result). Buckets are as small as could be found
-    (`shared_by`: the people in an average person's bucket), filled with people of similar quasi-identifiers. Raises
-    InfeasibleError, before anything is divided, when even one bucket of everybody is not safe: then a value is held by
-    too many. Anatomy: Xiao and Tao 2006; safety: Martin et al. 2007; what it does not promise is said in
-    `privacy_plugin.anonymizers.bucketize`.
+    (`shared_by`: the people in an average person's bucket). People are dealt to them at random: then the promise holds
+    against somebody who knows this program, too. `dealing="similar"` puts people of similar quasi-identifiers together,
+    which keeps more of how values follow from them; whoever replays such a deal may learn more than was promised.
+    Raises InfeasibleError, before anything is divided, when even one bucket of everybody is not safe: then a value is
+    held by too many. Anatomy: Xiao and Tao 2006; safety: Martin et al. 2007; what is promised, why, and what is not, is
+    said in `privacy_plugin.anonymizers.bucketize`.
 
     Data of every source is read as groups. pandas, polars (also lazy) and Arrow frames give tables of their own kind
     and column types; everything else, databases and files too, gives pandas frames, which are not written back. Other
@@ -96,6 +106,7 @@ def bucketize(
     (2, Fraction(1, 3), ['age', 'bucket'], ['bucket', 'disease'])
     """
     limit = require_safety(knowledge, below)
+    require_dealing(dealing)
     columns = [*quasi_identifiers, sensitive]
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
@@ -109,6 +120,7 @@ def bucketize(
             sensitive=sensitive,
             knowledge=knowledge,
             below=limit,
+            dealing=dealing,
             generator=generator,
         )
         individuals, values = _pair(source, made, bucket)
@@ -124,6 +136,7 @@ def bucketize(
         shared_by=float((sizes.astype(np.float64) ** 2).sum() / sizes.sum()),
         knowledge=knowledge,
         below=limit,
+        dealing=dealing,
         private=made.private,
     )
 

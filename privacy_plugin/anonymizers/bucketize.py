@@ -4,14 +4,30 @@ The pair of tables of Anatomy (Xiao and Tao, VLDB 2006), made to meet (c, k)-saf
 Gehrke, Halpern, ICDE 2007): the quasi-identifiers stay as they are, so nothing but the tie to the sensitive value is
 lost, and the smaller a bucket, the less of that. What it promises, and to whom: whoever sees both tables, knows
 everybody's bucket and any k basic implications, names nobody's value with the limit's probability, all ways to hand
-a bucket's values to its people being equally likely. Someone who knows how buckets are chosen, and replays it, may
-find some of these ways less likely than others; and the people of the table are not hidden at all.
+a bucket's values to its people (the *worlds*) being equally likely.
+
+Whether they are, to somebody who knows this program and its parameters, depends on how people are dealt to buckets.
+
+- `random`: they are, exactly. How many buckets there are, and which values go together, depends on nothing but how many
+  people have each value in all, and on the order in which the values come up when people step forward in a random
+  order. Two worlds of a published pair differ by a permutation of people inside buckets; let the same people step
+  forward permuted, and the same buckets come out. So both worlds lead to the pair with the same probability, and an
+  attacker to whom all tables of these values were equally likely before finds the worlds equally likely after. Even
+  that buckets are as small as possible tells them nothing (no "minimality attack").
+- `similar`: they are not. People step forward in the order of their quasi-identifiers, so whoever replays the deal with
+  every world can rule out those that lead to other buckets. Of small tables some are disclosed entirely that way;
+  `docs/evaluation-disclosure.md` has the numbers. The promise holds against those who cannot or will not replay it.
+
+Not promised with either: anything against an attacker who holds some worlds likelier beforehand ("old people do not have
+mumps"), or who sees the same people dealt out a second time, where buckets of both times intersect. And who is in the
+table is not hidden at all.
 """
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -23,6 +39,8 @@ from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.maximum_disclosure import maximum_disclosure, require_attacker
 from privacy_plugin.metrics.measurement import Measurement
+
+Dealing = Literal["random", "similar"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,6 +56,7 @@ class Buckets:
     values: Integers = field(repr=False)
     buckets: Integers = field(repr=False)
     measurement: Measurement = field(repr=False)
+    dealing: Dealing
     private: bool
 
     @property
@@ -53,24 +72,25 @@ def bucketize_table(
     sensitive: str,
     knowledge: int,
     below: object,
+    dealing: Dealing = "random",
     generator: np.random.Generator | None = None,
 ) -> Buckets:
-    """Divide people into small buckets of similar people whose maximum disclosure lies below a limit.
+    """Divide people into small buckets whose maximum disclosure lies below a limit.
 
-    Buckets are as small as `bucket_division` finds; people are taken in the order of their quasi-identifiers (the
-    columns with the fewest values first), so that a bucket holds neighbours as far as its values allow. InfeasibleError
-    when even one bucket of everybody is not safe. The result is measured again before it is returned. Randomness comes
-    from the operating system's secure source; with a `generator`, which is for tests, the result is not private and
-    says so. Cost: one pass over the people.
+    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order, or, `similar`, in that
+    of their quasi-identifiers (the columns with the fewest values first), so that a bucket holds neighbours as far as
+    its values allow; what that costs is said above. InfeasibleError when even one bucket of everybody is not safe. The
+    result is measured again before it is returned. Randomness comes from the operating system's secure source; with a
+    `generator`, which is for tests, the result is not private and says so. Cost: one pass over the people.
     """
     limit = require_safety(knowledge, below)
+    require_dealing(dealing)
     require_columns(quasi_identifiers, table.columns, role="quasi_identifiers")
     table.require_rows()
     table.require_one_row_a_person("bucketization")
     table = table.project([*quasi_identifiers, sensitive])
     _require_eligible(table, sensitive, knowledge, limit)
-    order = _by_quasi_identifiers(table)
-    rows = np.repeat(order, table.counts[order])
+    rows = _stepping_forward(table, dealing, generator)
     held = table.codes[rows, -1].astype(np.int64)
     parts = divide(np.bincount(held).astype(np.int64), knowledge=knowledge, below=limit)
     numbers = _random_order(sum(part.buckets for part in parts), generator) + 1
@@ -86,8 +106,15 @@ def bucketize_table(
         values=rows[shuffled],
         buckets=buckets[listed],
         measurement=measurement,
+        dealing=dealing,
         private=generator is None,
     )
+
+
+def require_dealing(dealing: object) -> None:
+    """Refuse a way to deal that there is not."""
+    if dealing not in get_args(Dealing):
+        raise ParameterError(f"dealing must be one of {', '.join(get_args(Dealing))}, not {dealing!r}")
 
 
 def require_safety(knowledge: int, below: object) -> Fraction:
@@ -133,6 +160,14 @@ def _measured(
         dictionaries=(tuple(range(1, int(buckets.max()) + 1)), table.dictionaries[-1]),
     )
     return maximum_disclosure(published, quasi_identifiers=[bucket], sensitive=sensitive, knowledge=knowledge)
+
+
+def _stepping_forward(table: FrequencyTable, dealing: Dealing, generator: np.random.Generator | None) -> Integers:
+    """Return everybody, as the distinct row they have, in the order in which they are dealt to buckets."""
+    if dealing == "similar":
+        order = _by_quasi_identifiers(table)
+        return np.repeat(order, table.counts[order])
+    return np.repeat(np.arange(table.distinct), table.counts)[_random_order(table.rows, generator)]
 
 
 def _by_quasi_identifiers(table: FrequencyTable) -> Integers:

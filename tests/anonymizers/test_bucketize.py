@@ -126,7 +126,7 @@ def test_where_no_value_is_frequent_buckets_are_of_the_smallest_size():
 
 def test_neighbours_share_a_bucket():
     values = ["abcdef"[number % 6] for number in range(600)]
-    made = bucketized(values, knowledge=3, below=0.5)
+    made = bucketized(values, knowledge=3, below=0.5, dealing="similar")
     ages = np.array(made.table.dictionary("age"))[made.table.column_codes("age")]
     for bucket in range(1, 101):
         members = ages[made.people[made.buckets == bucket]]
@@ -135,7 +135,7 @@ def test_neighbours_share_a_bucket():
 
 def test_neighbours_share_a_bucket_even_where_values_repeat():
     values = ["aabcdefgh"[number % 9] for number in range(9_000)]
-    made = bucketized(values, knowledge=2, below=0.35)
+    made = bucketized(values, knowledge=2, below=0.35, dealing="similar")
     assert made.sizes.max() > smallest_bucket(knowledge=2, below=Fraction("0.35"))
     ages = np.array(made.table.dictionary("age"))[made.table.column_codes("age")]
     spreads = [np.ptp(ages[made.people[made.buckets == bucket]]) for bucket in range(1, len(made.sizes) + 1)]
@@ -145,7 +145,8 @@ def test_neighbours_share_a_bucket_even_where_values_repeat():
 def test_columns_of_few_values_come_first_in_the_order():
     rows = [(age, sex, "abc"[age % 3]) for age in range(60) for sex in "fm"]
     table = FrequencyTable.from_rows(["age", "sex", "disease"], rows)
-    made = bucketize_table(table, quasi_identifiers=["age", "sex"], sensitive="disease", knowledge=0, below=0.4)
+    asked = {"quasi_identifiers": ["age", "sex"], "sensitive": "disease", "dealing": "similar"}
+    made = bucketize_table(table, **asked, knowledge=0, below=0.4)
     sexes = table.column_codes("sex")[made.people]
     assert all(len(set(sexes[made.buckets == bucket])) == 1 for bucket in range(1, len(made.sizes) + 1))
 
@@ -183,6 +184,8 @@ def test_missing_values_are_values():
         {"knowledge": 0, "below": 1.5},
         {"knowledge": 0, "below": "half"},
         {"knowledge": 0, "below": float("nan")},
+        {"knowledge": 0, "below": 0.5, "dealing": "alike"},
+        {"knowledge": 0, "below": 0.5, "dealing": None},
     ],
 )
 def test_senseless_options_are_refused(options):
@@ -220,7 +223,9 @@ def test_without_a_generator_the_order_comes_from_the_operating_system(monkeypat
     monkeypatch.setattr(secrets, "token_bytes", lambda size: asked.append(size) or genuine(size))
     values = list("abcdef") * 200
     first, second = (bucketized(values, knowledge=1, below=0.5) for _ in range(2))
-    assert asked == [8 * 300, 8 * 1200] * 2  # a number for every bucket, then one for every value
+    assert asked == [8 * 1200, 8 * 300, 8 * 1200] * 2  # one for every person, every bucket, and every value
+    bucketized(values, knowledge=1, below=0.5, dealing="similar")
+    assert asked[6:] == [8 * 300, 8 * 1200]
     assert first.values.tolist() != second.values.tolist()
 
 

@@ -1,9 +1,10 @@
-"""Every way to divide people into buckets, from the definitions alone."""
+"""Every way to divide people into buckets, and what a deal tells those who replay it, from the definitions alone."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 
 from tests.oracles.disclosure import partition_curve
 
@@ -38,3 +39,50 @@ def least_squares(people: Histogram, knowledge: int, below: Fraction) -> int | N
             if disclosure(tuple(shapes), knowledge) < below:
                 best = cost
     return best
+
+
+People = frozenset[int]
+Published = frozenset[tuple[People, tuple[str, ...]]]
+World = tuple[str, ...]
+
+
+def worlds(values: World) -> list[World]:
+    """Every way to hand these values to as many people."""
+    return sorted(set(permutations(values)))
+
+
+def published(world: World, buckets: Sequence[int]) -> Published:
+    """What is seen of a table, person i having `world[i]`, when person i is in `buckets[i]`; numbers mean nothing."""
+    members = [frozenset(i for i, b in enumerate(buckets) if b == number) for number in set(buckets)]
+    return frozenset((people, tuple(sorted(world[i] for i in people))) for people in members)
+
+
+def replayed(values: World, deals: Callable[[World], Iterator[Sequence[int]]]) -> dict[Published, Counter[World]]:
+    """Run a program, which in each world deals people to buckets in equally likely ways, in every world.
+
+    Returns, for everything that can be published, how often each world leads to it: to somebody who knows the program
+    and held all worlds equally likely before, these are the odds of the worlds afterwards.
+    """
+    odds: dict[Published, Counter[World]] = {}
+    for world in worlds(values):
+        for buckets in deals(world):
+            odds.setdefault(published(world, buckets), Counter())[world] += 1
+    return odds
+
+
+def consistent(seen: Published, values: World) -> set[World]:
+    """The worlds in which every bucket's people have its values."""
+    return {
+        world
+        for world in worlds(values)
+        if all(tuple(sorted(world[i] for i in people)) == held for people, held in seen)
+    }
+
+
+def most_certain(odds: Counter[World]) -> Fraction:
+    """The highest probability of anybody's value."""
+    found: Counter[tuple[int, str]] = Counter()
+    for world, weight in odds.items():
+        for person, value in enumerate(world):
+            found[person, value] += weight
+    return Fraction(max(found.values()), odds.total())
