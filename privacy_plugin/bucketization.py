@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from privacy_plugin.anonymizers.bucketize import Buckets, Dealing, bucketize_table, require_dealing, require_safety
-from privacy_plugin.errors import ColumnError, require_columns
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.numbers import written
-from privacy_plugin.frequency.values import canonical, key
+from privacy_plugin.frequency.values import key, label
+from privacy_plugin.metrics.maximum_disclosure import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.numbered import NumberedRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,7 @@ def bucketize(
     below: float | Fraction | str,
     bucket: str = "bucket",
     dealing: Dealing = "random",
+    targets: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
 ) -> Bucketization:
     """Publish the quasi-identifiers as they are, and sensitive values only by bucket, (below, knowledge)-safely.
@@ -94,10 +96,16 @@ def bucketize(
     held by too many. Anatomy: Xiao and Tao 2006; safety: Martin et al. 2007; what is promised, why, and what is not, is
     said in `privacy_plugin.anonymizers.bucketize`.
 
-    Data of every source is read as groups. pandas, polars (also lazy) and Arrow frames give tables of their own kind
-    and column types; everything else, databases and files too, gives pandas frames, which are not written back. Other
-    columns are left out: they would tie values to people. A missing value is a value. Cost: some seconds a million
-    people.
+    Both tables are made in the engine of the source. Frames (pandas, polars, also lazy, Arrow, DuckDB, Spark) give
+    frames of their kind and column types; databases and files write `targets`, the names or paths of the table of
+    people and of that of values, and give pandas frames where none are named. Both are written aside, read and measured
+    there, and only then put in place, together; whatever fails leaves older tables where they were (a machine that
+    stops between two files can leave one of each). Groups of equal rows come out of the engine, and a few whole numbers
+    a person go back in; no row does. Rows lie by bucket, people of a bucket by quasi-identifiers, values of a bucket in
+    a random order.
+
+    Other columns are left out: they would tie values to people. A missing value is a value. Cost: some seconds a
+    million people, and memory that grows with them.
 
     >>> import pandas
     >>> ward = pandas.DataFrame({"age": range(30, 36), "disease": ["flu", "cold", "gout"] * 2})
@@ -111,19 +119,19 @@ def bucketize(
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
         raise ColumnError(f"the column of bucket numbers cannot be named {bucket!r} too; give another name as bucket=")
-    with open_source(data).snapshot() as source:
-        require_columns(columns, source.columns)
-        table = source.frequencies(columns)
-        made = bucketize_table(
-            table,
-            quasi_identifiers=quasi_identifiers,
-            sensitive=sensitive,
-            knowledge=knowledge,
-            below=limit,
-            dealing=dealing,
-            generator=generator,
-        )
-        individuals, values = _pair(source, made, bucket)
+    source = open_source(data)
+    require_columns(columns, source.columns)
+    deal = _Deal(
+        bucket=bucket,
+        quasi_identifiers=tuple(quasi_identifiers),
+        sensitive=sensitive,
+        knowledge=knowledge,
+        below=limit,
+        dealing=dealing,
+        generator=generator,
+    )
+    individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
+    made = deal.made
     sizes = made.sizes
     return Bucketization(
         individuals=individuals,
@@ -141,53 +149,83 @@ def bucketize(
     )
 
 
-def _pair(source: Source, made: Buckets, bucket: str) -> tuple[Any, Any]:
-    """Build both tables of the source's own kind where it is a frame in this process."""
-    from privacy_plugin.sources.local_source import LocalSource
+@dataclass(kw_only=True, eq=False)
+class _Deal:
+    """What is asked, and, once the source has been read, what was made of it."""
 
-    *quasi_identifiers, sensitive = made.table.columns
-    if not isinstance(source, LocalSource):
-        return _pandas_pair(made, quasi_identifiers, sensitive, bucket)
-    import narwhals.stable.v1 as nw
+    bucket: str
+    quasi_identifiers: tuple[str, ...]
+    sensitive: str
+    knowledge: int
+    below: Fraction
+    dealing: Dealing
+    generator: np.random.Generator | None
+    made: Buckets = field(init=False)
+    rows: tuple[NumberedRows, NumberedRows] = field(init=False)
 
-    frame = nw.from_native(source.rebuilt(made.table.columns, {}, None), eager_only=True)
-    numbers = nw.new_series(bucket, made.buckets, nw.Int64, backend=nw.get_native_namespace(frame))
-    classes = made.table.classes(quasi_identifiers).members[made.people]
-    people = frame.select(quasi_identifiers)[_example_rows(source, made.table, quasi_identifiers)[classes].tolist()]
-    codes = made.table.column_codes(sensitive)[made.values]
-    values = frame.select(sensitive)[_example_rows(source, made.table, [sensitive])[codes].tolist()]
-    return (
-        nw.maybe_reset_index(people).with_columns(numbers).to_native(),
-        nw.maybe_reset_index(values).with_columns(numbers).select(bucket, sensitive).to_native(),
-    )
+    def tables(self, table: FrequencyTable) -> Sequence[NumberedRows]:
+        """Deal everybody to a bucket, and say which rows both tables have."""
+        self.made = made = bucketize_table(
+            table,
+            quasi_identifiers=self.quasi_identifiers,
+            sensitive=self.sensitive,
+            knowledge=self.knowledge,
+            below=self.below,
+            dealing=self.dealing,
+            generator=self.generator,
+        )
+        people = NumberedRows(
+            table=made.table.project(self.quasi_identifiers),
+            lines=made.table.classes(self.quasi_identifiers).members[made.people],
+            number=self.bucket,
+            numbers=made.buckets,
+            columns=(*self.quasi_identifiers, self.bucket),
+        )
+        values = NumberedRows(
+            table=made.table.project([self.sensitive]),
+            lines=made.table.column_codes(self.sensitive)[made.values].astype(np.int64),
+            number=self.bucket,
+            numbers=made.buckets,
+            columns=(self.bucket, self.sensitive),
+        )
+        self.rows = people, values
+        return self.rows
+
+    def verify(self, pair: Sequence[Source]) -> None:
+        """Look at what was written: exactly the rows that were dealt, and below the limit."""
+        tables = [source.frequencies(rows.columns) for source, rows in zip(pair, self.rows, strict=True)]
+        found = maximum_disclosure(
+            tables[1], quasi_identifiers=[self.bucket], sensitive=self.sensitive, knowledge=self.knowledge
+        )
+        dealt = all(_holds(table, rows.frequencies()) for table, rows in zip(tables, self.rows, strict=True))
+        if not dealt or not found.highest < self.below:
+            raise SourceError("what was written is not what was dealt; nothing was put in place")
 
 
-def _example_rows(source: Any, whole: FrequencyTable, columns: Sequence[str]) -> Integers:
-    """Find a row of the frame for every combination of these columns: its values keep their types.
-
-    Of values that mean the same (None and NaN, 39 and 39.0) all people get the same form, whatever else they have.
-    """
-    table = whole.project(columns)
-    coded_rows = []
-    for name in columns:
-        coded = source.coded(name, 0, source.row_count())
-        positions = {key(value): code for code, value in enumerate(table.dictionary(name))}
-        # values that do not occur have no position
-        known = np.array([positions.get(key(canonical(value)), 0) for value in coded.values], dtype=np.int64)
-        coded_rows.append(known[coded.codes])
-    packed, _ = pack(coded_rows, table.cardinalities)
-    wanted, _ = pack(list(table.codes.T), table.cardinalities)
-    first = np.unique(packed, return_index=True)[1]
-    return first[np.searchsorted(packed[first], wanted)].astype(np.int64)
+def _both(targets: Sequence[str] | None) -> Sequence[str] | None:
+    """Refuse anything but two targets, or none."""
+    if targets is None:
+        return None
+    if isinstance(targets, str) or len(targets) != 2 or not all(isinstance(target, str) for target in targets):
+        raise ParameterError("targets must be two names: of the table of people and of the table of values")
+    return tuple(targets)
 
 
-def _pandas_pair(made: Buckets, quasi_identifiers: Sequence[str], sensitive: str, bucket: str) -> tuple[Any, Any]:
-    import pandas as pd
+def _same(one: FrequencyTable, other: FrequencyTable) -> bool:
+    """Tell whether two tables have equal rows; both are sorted and hold only what occurs."""
+    keys = [[[key(value) for value in dictionary] for dictionary in table.dictionaries] for table in (one, other)]
+    return keys[0] == keys[1] and np.array_equal(one.codes, other.codes) and np.array_equal(one.counts, other.counts)
 
-    def column(name: str, rows: Integers) -> Any:
-        values = np.empty(len(made.table.dictionary(name)), dtype=object)
-        values[:] = made.table.dictionary(name)
-        return pd.Series(values[made.table.column_codes(name)[rows]]).infer_objects()
 
-    individuals = {name: column(name, made.people) for name in quasi_identifiers} | {bucket: made.buckets}
-    return pd.DataFrame(individuals), pd.DataFrame({bucket: made.buckets, sensitive: column(sensitive, made.values)})
+def _holds(written: FrequencyTable, expected: FrequencyTable) -> bool:
+    """Tell whether a written table has the rows it should; a file may have made a text of every value."""
+    if _same(written, expected):
+        return True
+    if not all(value is None or isinstance(value, str) for values in written.dictionaries for value in values):
+        return False
+    texts = [[None if value is None else label(value) for value in values] for values in expected.dictionaries]
+    if _same(written, FrequencyTable.from_columns(expected.columns, list(expected.codes.T), texts, expected.counts)):
+        return True
+    plain = all(value is None or type(value) in (str, int) for values in expected.dictionaries for value in values)
+    # a file writes a date or a fraction in its own way: then only how many rows are equal can be compared
+    return not plain and np.array_equal(np.sort(written.counts), np.sort(expected.counts))

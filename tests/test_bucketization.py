@@ -1,17 +1,24 @@
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sqlalchemy as sa
 
 import privacy_plugin as pp
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError
-from tests.sources.loading import LOADERS, QUICK_ENGINES, Table
+from privacy_plugin.bucketization import _Deal
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, SourceError
+from privacy_plugin.sources import SqlTable
+from privacy_plugin.sources.file_source import FileSource
+from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table
+from tests.sources.test_recode import tables
 
 ASKED = {"quasi_identifiers": ["age", "city"], "sensitive": "disease", "knowledge": 1, "below": 0.6}
 DISEASES = ["flu", "cold", "gout", None]
@@ -22,32 +29,133 @@ TABLE = Table(
 )
 
 
-def rows_of(frame):
-    """The rows of any frame, with None for what is missing."""
-    if isinstance(frame, pl.DataFrame):
-        return frame.rows()
-    if isinstance(frame, pa.Table):
-        return list(zip(*(column.to_pylist() for column in frame.columns), strict=True))
-    return [tuple(row) for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False)]
+TARGETS = {
+    **dict.fromkeys(["sqlite", "duckdb", "postgresql"], ("published_people", "published_values")),
+    **{ending: (f"people.{ending}", f"values.{ending}") for ending in ("csv", "parquet")},
+}
 
 
-@pytest.mark.parametrize("engine", QUICK_ENGINES)
-def test_every_source_gives_a_pair_that_loses_nothing_but_the_tie(engine, tmp_path: Path):
+def targets_of(engine, folder):
+    """Where a database or a file puts the pair; None for frames."""
+    names = TARGETS.get(engine)
+    return names if names is None or engine not in ("csv", "parquet") else tuple(str(folder / name) for name in names)
+
+
+def rows_of(data):
+    """The rows of any data in their order, with None for what is missing."""
+    if isinstance(data, SqlTable):
+        with data.bind.connect() as connection:
+            query = sa.select(sa.literal_column("*")).select_from(data.selectable)
+            return [tuple(row) for row in connection.execute(query).all()]
+    if isinstance(data, FileSource):
+        data = duckdb.sql(f"SELECT * FROM '{data._path}'" if data._path.suffix == ".parquet" else _csv(data._path))
+    if type(data).__name__ == "DuckDBPyRelation":
+        return data.fetchall()
+    if hasattr(data, "toArrow"):
+        data = data.toArrow()
+    if isinstance(data, pl.DataFrame):
+        return data.rows()
+    if isinstance(data, pa.Table):
+        return list(zip(*(column.to_pylist() for column in data.columns), strict=True))
+    return [tuple(row) for row in data.astype(object).where(data.notna(), None).itertuples(index=False)]
+
+
+def _csv(path):
+    return f"SELECT * FROM read_csv('{path}', header = true, types = {{'bucket': 'BIGINT'}})"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_source_holds_a_pair_that_loses_nothing_but_the_tie(engine, tmp_path: Path):
     data = LOADERS[engine](TABLE, tmp_path)
-    result = pp.bucketize(data, **ASKED)
-    kinds = {"polars": pl.DataFrame, "polars_lazy": pl.DataFrame, "arrow": pa.Table}
-    assert isinstance(result.individuals, kinds.get(engine, pd.DataFrame))
-    assert isinstance(result.values, kinds.get(engine, pd.DataFrame))
+    result = pp.bucketize(data, **ASKED, targets=targets_of(engine, tmp_path))
+    kinds = {"polars_lazy": pl.DataFrame, "csv": FileSource, "parquet": FileSource}
+    assert isinstance(result.individuals, kinds.get(engine, type(data)))
+    assert isinstance(result.values, kinds.get(engine, type(data)))
     people, values = rows_of(result.individuals), rows_of(result.values)
-    text = str if engine == "csv" else int
-    assert Counter(row[:2] for row in people) == Counter((text(age), city) for age, city, _ in PEOPLE)
+    assert Counter(row[:2] for row in people) == Counter(row[:2] for row in PEOPLE)
     assert Counter(value for _, value in values) == Counter(disease for _, _, disease in PEOPLE)
     assert Counter(row[-1] for row in people) == Counter(bucket for bucket, _ in values)
+    assert [row[-1] for row in people] == sorted(row[-1] for row in people)
+    assert [row[0] for row in values] == sorted(row[0] for row in values)
     measured = pp.maximum_disclosure(result.values, quasi_identifiers=["bucket"], sensitive="disease", knowledge=1)
     assert measured.value == result.disclosure == Fraction(1, 2)
     assert (result.rows, result.buckets, result.smallest, result.largest, result.shared_by) == (40, 13, 3, 4, 3.1)
     assert result.private
     assert pp.require("maximum_disclosure", knowledge=1, below=0.6).limit.holds(result.measurement)
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "csv", "parquet"])
+def test_without_targets_databases_and_files_give_frames(engine, tmp_path: Path):
+    result = pp.bucketize(LOADERS[engine](TABLE, tmp_path), **ASKED)
+    assert isinstance(result.individuals, pd.DataFrame)
+    assert isinstance(result.values, pd.DataFrame)
+    assert len(result.individuals) == len(result.values) == 40
+    counts = pp.bucketize(pp.frequency_table(TABLE.arrow(), list(TABLE.kinds)), **ASKED)
+    assert list(counts.values) == ["bucket", "disease"]
+
+
+@pytest.mark.parametrize("engine", [*DATABASES, "csv", "parquet"])
+def test_a_pair_is_replaced_as_a_pair_or_not_at_all(engine, tmp_path: Path, monkeypatch):
+    """Whatever is wrong with one of the written tables, both old ones stay."""
+    data = LOADERS[engine](TABLE, tmp_path)
+    targets = targets_of(engine, tmp_path)
+    if engine == "postgresql":
+        targets = tuple(f"{name}_{data._origin.parts[-1]}" for name in targets)
+    first = pp.bucketize(data, **ASKED, targets=targets)
+    before = first.individuals.fingerprint(), first.values.fingerprint()
+    files = sorted(tmp_path.iterdir())
+    genuine = _Deal.tables
+
+    def moved(deal, table):
+        people, values = genuine(deal, table)
+        return people, replace(values, lines=np.roll(values.lines, 1))
+
+    def lost(deal, table):
+        people, values = genuine(deal, table)
+        return replace(people, lines=people.lines[:-1], numbers=people.numbers[:-1]), values
+
+    def swapped(deal, table):
+        people, values = genuine(deal, table)
+        return replace(people, lines=(people.lines + 1) % people.table.distinct), values
+
+    for wrong in (moved, lost, swapped):
+        monkeypatch.setattr(_Deal, "tables", wrong)
+        with pytest.raises(SourceError, match="nothing was put in place"):
+            pp.bucketize(data, **ASKED, targets=targets, generator=np.random.default_rng(1))
+    monkeypatch.undo()
+    with pytest.raises(InfeasibleError):
+        pp.bucketize(data, **{**ASKED, "below": 0.2}, targets=targets)
+    assert (first.individuals.fingerprint(), first.values.fingerprint()) == before
+    assert sorted(tmp_path.iterdir()) == files
+    if isinstance(data, SqlTable):
+        assert not [name for name in tables(data) if "privacy_plugin" in name]
+    again = pp.bucketize(data, **ASKED, targets=targets)
+    assert (again.individuals.fingerprint(), again.values.fingerprint()) != before
+
+
+def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(tmp_path: Path):
+    data = LOADERS["parquet"](TABLE, tmp_path)
+    (tmp_path / "values.csv").mkdir()
+    (tmp_path / "people.csv").write_text("old")
+    for people in ("people.csv", "new.csv"):
+        with pytest.raises(SourceError):
+            pp.bucketize(data, **ASKED, targets=(str(tmp_path / people), str(tmp_path / "values.csv")))
+    assert (tmp_path / "people.csv").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "people.csv", "values.csv"])
+
+
+@pytest.mark.parametrize("engine", [*DATABASES, "csv", "pandas"])
+def test_targets_that_make_no_sense_are_refused(engine, tmp_path: Path):
+    data = LOADERS[engine](TABLE, tmp_path)
+    one, other = targets_of(engine, tmp_path) or ("one", "other")
+    source = str(data) if engine == "csv" else getattr(data, "name", None)
+    wrong = [(one,), one, (one, other, other), (one, None), (one, one)]
+    wrong += [(one, source)] if source else [(one, other)]
+    wrong += [("fresh", '"public".fresh')] if engine == "postgresql" else []
+    wrong += [("fresh", "main.FRESH")] if engine in ("sqlite", "duckdb") else []
+    for targets in wrong:
+        with pytest.raises(ParameterError):
+            pp.bucketize(data, **ASKED, targets=targets)
 
 
 def test_columns_keep_their_types():

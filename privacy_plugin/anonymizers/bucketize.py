@@ -18,7 +18,7 @@ Whether they are, to somebody who knows this program and its parameters, depends
   every world can rule out those that lead to other buckets. Of small tables some are disclosed entirely that way;
   `docs/evaluation-disclosure.md` has the numbers. The promise holds against those who cannot or will not replay it.
 
-Not promised with either: anything against an attacker who holds some worlds likelier beforehand ("old people do not have
+Not promised with either: anything against an attacker who holds some worlds likelier beforehand ("old people never have
 mumps"), or who sees the same people dealt out a second time, where buckets of both times intersect. And who is in the
 table is not hidden at all.
 """
@@ -77,7 +77,7 @@ def bucketize_table(
 ) -> Buckets:
     """Divide people into small buckets whose maximum disclosure lies below a limit.
 
-    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order, or, `similar`, in that
+    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order or, `similar`, in that
     of their quasi-identifiers (the columns with the fewest values first), so that a bucket holds neighbours as far as
     its values allow; what that costs is said above. InfeasibleError when even one bucket of everybody is not safe. The
     result is measured again before it is returned. Randomness comes from the operating system's secure source; with a

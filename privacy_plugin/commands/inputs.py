@@ -14,6 +14,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
+from privacy_plugin.sources.protocol import Make, VerifyAll
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +110,12 @@ class WithoutColumns:
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
         """Publish."""
         return self._source.publish(target, columns=columns, verify=verify)
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Distribute."""
+        return self._source.distribute(columns, make, targets=targets, verify=verify)
 
 
 def without_identifiers(source: Source, policy: Policy) -> Source:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from privacy_plugin.errors import SourceError, require_columns
@@ -25,7 +26,8 @@ from privacy_plugin.sources.duckdb_terms import (
     row_hash,
     stable_type,
 )
-from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
+from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.translation import Translator, require_no_target
 
 _ALIAS = "privacy_plugin_source"
@@ -100,6 +102,40 @@ class DuckDBRelation:
             copy = self.restricted(columns).materialize()
         verify(DuckDBRelation(copy))
         return copy
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Return relations that hold their rows."""
+        require_no_targets(targets, "DuckDB")
+        require_columns(columns, self.columns)
+        with told_as_source_error("reading"):
+            held = DuckDBRelation(self.restricted(columns).materialize())
+        tables = make(held.frequencies(columns))
+        with told_as_source_error("writing"):
+            made = tuple(held.numbered(wanted).materialize() for wanted in tables)
+        verify([DuckDBRelation(relation) for relation in made])
+        return made
+
+    def numbered(self, wanted: NumberedRows) -> Any:
+        """Return the relation that repeats an example of every distinct row, with a number beside it."""
+        labels = [f"c{position}" for position in range(len(wanted.table.columns))]
+        shown = [f"{quote(name)} AS {label}" for name, label in zip(wanted.table.columns, labels, strict=True)]
+        terms = ", ".join(self._term(name) for name in wanted.table.columns)
+        rows = f"SELECT {', '.join(shown)}, row_number() OVER (PARTITION BY {terms}) AS place FROM {_ALIAS}"
+        query = f"SELECT {', '.join(labels)}, row_number() OVER () AS line FROM ({rows}) WHERE place = 1"
+        with told_as_source_error("reading"):
+            examples = self._asked(query).materialize()
+        lines = example_lines(DuckDBRelation(examples), labels, "line", wanted.table)
+        # DuckDB finds this table by the name of the variable, and keeps it as long as it needs it.
+        privacy_plugin_lines = pa.table(  # noqa: F841
+            {"place": np.arange(len(wanted.lines)), "line": lines[wanted.lines], "number": wanted.numbers}
+        )
+        named = dict(zip(wanted.table.columns, labels, strict=True)) | {wanted.number: "l.number"}
+        chosen = ", ".join(f"{named[name]} AS {quote(name)}" for name in wanted.columns)
+        joined = f"{_ALIAS} AS e JOIN privacy_plugin_lines AS l ON l.line = e.line"
+        with told_as_source_error("writing"):
+            return examples.query(_ALIAS, f"SELECT {chosen} FROM {joined} ORDER BY l.place")
 
     def restricted(self, columns: Sequence[str]) -> Any:
         """Return the relation of some columns."""

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
+from privacy_plugin.sources.file_replacing import readable, replacing
+from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.protocol import (
     Fingerprint,
+    Make,
     Source,
+    VerifyAll,
     checked_names,
     require_distinct_ignoring_case,
 )
@@ -42,7 +44,7 @@ class FileSource:
         if not self._path.is_file():
             raise SourceError(f"there is no file {str(self._path)!r}")
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
-        with told_as_source_error(f"reading {self._path.name!r}"), _readable(self._path):
+        with told_as_source_error(f"reading {self._path.name!r}"), readable(self._path):
             self._relation = DuckDBRelation(self._connection.sql(_query(self._path)))
         self.columns = self._relation.columns
 
@@ -67,7 +69,7 @@ class FileSource:
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "FileSource":
         """Write the recoded table to another file."""
         path = self._target(target)
-        with self._unchanged(), _replacing(path) as temporary:
+        with replacing([path]) as (temporary,), self._unchanged():
             _write(self._relation.recoded(recoding), temporary)
         return FileSource(path)
 
@@ -75,10 +77,26 @@ class FileSource:
         """Copy columns into a file beside the target, let `verify` look at it, and only then put it in place."""
         path = self._target(target)
         require_columns(columns, self.columns)
-        with self._unchanged(), _replacing(path) as temporary:
+        with replacing([path]) as (temporary,), self._unchanged():
             _write(self._relation.restricted(columns), temporary)
             verify(FileSource(temporary))
         return FileSource(path)
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Write files beside their targets, and put all in place together; without targets return pandas frames."""
+        if targets is None:
+            with self._unchanged():
+                table = FrequencySource(self.frequencies(columns))
+            return table.distribute(columns, make, targets=None, verify=verify)
+        paths = [self._target(target) for target in targets]
+        with replacing(paths) as temporaries, self._unchanged():
+            tables = make(self.frequencies(columns))
+            for wanted, temporary in zip(tables, temporaries, strict=True):
+                _write(self._relation.numbered(wanted), temporary)
+            verify([FileSource(temporary) for temporary in temporaries])
+        return tuple(FileSource(path) for path in paths)
 
     def _target(self, target: str | None) -> Path:
         if target is None:
@@ -106,7 +124,7 @@ def _require_suffix(path: Path) -> None:
 
 def _state(path: Path) -> tuple[int, int, int, int]:
     """What changes when a file is replaced or written to."""
-    with _readable(path):
+    with readable(path):
         found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
@@ -137,28 +155,6 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
     if not names:
         raise SourceError(f"the file {str(path)!r} is empty; its first line must name the columns")
     return separator, checked_names(names)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
-        raise SourceError(f"cannot read the file {str(path)!r}: {type(error).__name__}") from None
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside the target, and put it in the target's place when all has gone well."""
-    temporary = path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
-    try:
-        yield temporary
-        with _readable(temporary):
-            with open(temporary, "rb") as file:
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _write(relation: Any, path: Path) -> None:

@@ -11,7 +11,9 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.digest import LOCAL_SCHEME, LocalDigest
-from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.numbered import NumberedRows, require_no_targets
+from privacy_plugin.sources.opening import open_source
+from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 
 
 class FrequencySource:
@@ -61,3 +63,23 @@ class FrequencySource:
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
         """Refuse: there are no rows to publish."""
         raise SourceError("a frequency table has no rows to publish; give the frame, file or table it came from")
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Return pandas frames of the canonical values."""
+        require_no_targets(targets, self.engine)
+        frames = tuple(map(_pandas_frame, make(self._table.project(columns))))
+        verify([open_source(frame) for frame in frames])
+        return frames
+
+
+def _pandas_frame(wanted: NumberedRows) -> Any:
+    import pandas as pd
+
+    found: dict[str, Any] = {wanted.number: wanted.numbers}
+    for name, dictionary in zip(wanted.table.columns, wanted.table.dictionaries, strict=True):
+        values = np.empty(len(dictionary), dtype=object)
+        values[:] = dictionary
+        found[name] = pd.Series(values[wanted.table.column_codes(name)[wanted.lines]]).infer_objects()
+    return pd.DataFrame({name: found[name] for name in wanted.columns})

@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import require_columns
+from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable, merge
-from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.frequency.values import SUPPRESSED, canonical, key
 from privacy_plugin.sources.coding import CHUNK_ROWS, CodedColumn, chunk_table, compacted, count_units
 from privacy_plugin.sources.digest import LocalDigest
-from privacy_plugin.sources.protocol import Fingerprint, Source
+from privacy_plugin.sources.numbered import NumberedRows, require_no_targets
+from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll
 from privacy_plugin.sources.translation import Translator, require_no_target
 
 Texts = npt.NDArray[np.object_]
@@ -88,6 +90,40 @@ class LocalSource(ABC):
         copy = self.rebuilt(columns, {}, None)
         verify(self.reopened(copy))
         return copy
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Return frames of the same kind and column types."""
+        require_no_targets(targets, self.engine)
+        frames = tuple(self._numbered(wanted) for wanted in make(self.frequencies(columns)))
+        verify([self.reopened(frame) for frame in frames])
+        return frames
+
+    def _numbered(self, wanted: NumberedRows) -> Any:
+        import narwhals.stable.v1 as nw
+
+        frame = nw.from_native(self.rebuilt(wanted.table.columns, {}, None), eager_only=True)
+        numbers = nw.new_series(wanted.number, wanted.numbers, nw.Int64, backend=nw.get_native_namespace(frame))
+        repeated = nw.maybe_reset_index(frame[self._example_rows(wanted.table)[wanted.lines].tolist()])
+        return repeated.with_columns(numbers).select(*wanted.columns).to_native()
+
+    def _example_rows(self, table: FrequencyTable) -> Integers:
+        """Find a row of the frame for every distinct row of the table: its values keep their types.
+
+        Of values that mean the same (None and NaN, 39 and 39.0) equal rows get the same form.
+        """
+        coded_rows = []
+        for name, dictionary in zip(table.columns, table.dictionaries, strict=True):
+            coded = self.coded(name, 0, self.row_count())
+            positions = {key(value): code for code, value in enumerate(dictionary)}
+            # values that do not occur have no position
+            known = np.array([positions.get(key(canonical(value)), 0) for value in coded.values], dtype=np.int64)
+            coded_rows.append(known[coded.codes])
+        packed, _ = pack(coded_rows, table.cardinalities)
+        wanted, _ = pack(list(table.codes.T), table.cardinalities)
+        first = np.unique(packed, return_index=True)[1]
+        return first[np.searchsorted(packed[first], wanted)].astype(np.int64)
 
     def _counted(self, columns: Sequence[str]) -> FrequencyTable:
         return merge(

@@ -13,7 +13,7 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.coding import CodedColumn, code_exactly, grouped_table
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
-from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 
 # What Arrow has no exact form for: Python objects would cross as their addresses in memory.
 _ONE_BY_ONE = (pl.Object, pl.Int128, pl.UInt128)
@@ -99,6 +99,13 @@ class PolarsLazySource:
         """Run the plan, and return its result as a lazy frame once `verify` has accepted it."""
         frame: pl.DataFrame = self._collected().publish(target, columns=columns, verify=verify)
         return frame.lazy()
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Run the plan for the columns once, and return eager frames."""
+        require_columns(columns, self.columns)
+        return self._collected(columns).distribute(columns, make, targets=targets, verify=verify)
 
     def _collected(self, columns: Sequence[str] | None = None) -> PolarsSource:
         chosen = self._frame if columns is None else self._frame.select(cs.by_name(*columns))

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from privacy_plugin.errors import ColumnError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.numbered import NumberedRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +71,26 @@ class Source(Protocol):
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]) -> Any:
         """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place."""
+
+    def distribute(
+        self,
+        columns: Sequence[str],
+        make: "Make",
+        *,
+        targets: Sequence[str] | None,
+        verify: "VerifyAll",
+    ) -> tuple[Any, ...]:
+        """Group columns, let `make` say which tables to make of the groups, and write those in the same engine.
+
+        All of one state of the data. They are written aside, `verify` looks at all of them, and only then they are put
+        in place, together. Frames return frames of their kind (no targets). A database or a file needs a target for
+        each; without, it returns pandas frames. Only the groups and, for every row written, two or three whole numbers
+        cross between this process and the engine.
+        """
+
+
+Make = Callable[[FrequencyTable], Sequence[NumberedRows]]
+VerifyAll = Callable[[Sequence[Source]], None]
 
 
 def checked_names(names: Sequence[Any]) -> tuple[str, ...]:

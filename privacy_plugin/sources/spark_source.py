@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -15,9 +16,12 @@ from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.coding import grouped_table
 from privacy_plugin.sources.digest import BUCKET_DIGITS, checked_buckets, compose
+from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import (
     Fingerprint,
+    Make,
     Source,
+    VerifyAll,
     checked_names,
     require_distinct_ignoring_case,
 )
@@ -138,6 +142,36 @@ class SparkSource:
             copy = self._frame.select(*[self._column(name) for name in columns]).localCheckpoint(eager=True)
         verify(SparkSource(copy))
         return copy
+
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[DataFrame, ...]:
+        """Run the plan for the columns once, and return frames that hold their rows."""
+        require_no_targets(targets, "Spark")
+        require_columns(columns, self.columns)
+        with _told_as_source_error("reading"):
+            held = SparkSource(self._frame.select(*map(self._column, columns)).localCheckpoint(eager=True))
+        frames = tuple(held._numbered(wanted) for wanted in make(held.frequencies(columns)))
+        verify([SparkSource(frame) for frame in frames])
+        return frames
+
+    def _numbered(self, wanted: NumberedRows) -> DataFrame:
+        """Repeat an example of every distinct row, with a number beside it."""
+        names = wanted.table.columns
+        labels, terms = [f"c{i}" for i in range(len(names))], [f"t{i}" for i in range(len(names))]
+        shown = [self._column(name).alias(label) for name, label in zip(names, labels, strict=True)]
+        told = [self._term(name).alias(term) for name, term in zip(names, terms, strict=True)]
+        with _told_as_source_error("reading"):
+            distinct = self._frame.select(*shown, *told).dropDuplicates(terms)
+            line = functions.monotonically_increasing_id().alias("line")
+            examples = distinct.select(*labels, line).localCheckpoint(eager=True)
+        lines = example_lines(SparkSource(examples), labels, "line", wanted.table)
+        repeated = {"place": np.arange(len(wanted.lines)), "line": lines[wanted.lines], "number": wanted.numbers}
+        with _told_as_source_error("writing"):
+            joined = examples.join(self._frame.sparkSession.createDataFrame(pa.table(repeated)), "line")
+            named = dict(zip(names, labels, strict=True)) | {wanted.number: "number"}
+            chosen = [functions.col(named[name]).alias(name) for name in wanted.columns]
+            return joined.orderBy("place").select(*chosen).localCheckpoint(eager=True)
 
     def _mapping(self, translator: Translator, name: str) -> DataFrame:
         """Return (identifying text, new text, number) of every distinct value of a column."""

@@ -1,21 +1,18 @@
 """Carry out a recoding in a database: distinct values are translated here, rows are rewritten there by joins."""
 
-import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import SUPPRESSED
-from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
-from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
-from privacy_plugin.sources.sql_writing import create_as
+from privacy_plugin.sources.sql_origin import Expression, Origin
+from privacy_plugin.sources.sql_rules import Rules, SqlColumn
+from privacy_plugin.sources.sql_temporary import TemporaryTables
 from privacy_plugin.sources.translation import Translator
 
 _MISSING = 0  # the number of the missing value in every mapping; the database's numbers begin at 1
@@ -34,13 +31,19 @@ class _Values:
 class SqlRecoder:
     """The joins that recode a table; used inside one transaction, so that every row's value is in the mapping."""
 
-    def __init__(self, connection: Connection, rules: Rules, origin: Origin, described: Sequence[SqlColumn]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        rules: Rules,
+        origin: Origin,
+        described: Sequence[SqlColumn],
+        temporary: TemporaryTables,
+    ) -> None:
         self._connection = connection
         self._rules = rules
         self._origin = origin
         self._described = {column.name: column for column in described}
-        self._prefix = f"privacy_plugin_{secrets.token_hex(8)}"
-        self._temporary: list[str] = []
+        self._temporary = temporary
 
     def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
         """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
@@ -52,7 +55,7 @@ class SqlRecoder:
         codes: dict[str, Expression] = {}
         for position, (name, column) in enumerate(values.items()):
             rows = list(zip(column.numbers, translated[name].texts, translated[name].numbers.tolist(), strict=True))
-            new = self._table(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
+            new = self._temporary.filled(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
             joined = joined.outerjoin(column.table, column.term == column.table.c.old)
             number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
             joined = joined.join(new, new.c.v0 == number)
@@ -62,15 +65,8 @@ class SqlRecoder:
             columns = recoding.suppressed_columns
             matches = [hidden.c[f"v{i}"] == codes[column] for i, column in enumerate(columns)]
             joined = joined.outerjoin(hidden, sa.and_(*matches))
-        for table in self._temporary:
-            self._rules.settle(self._connection, table)
+        self._temporary.settle()
         return self._columns(translator), self._query(translator, joined, texts, hidden)
-
-    def clean(self) -> None:
-        """Drop the temporary tables; in a transaction that has failed they are gone already."""
-        with suppress(SQLAlchemyError):
-            for name in self._temporary:
-                run(self._connection, f"DROP TABLE IF EXISTS {name}")
 
     def _values(self, name: str, position: int) -> _Values:
         column = self._described[name]
@@ -78,9 +74,8 @@ class SqlRecoder:
         everything = sa.select(term.label("old")).select_from(self._origin.clause)
         distinct = everything.where(term.is_not(None)).distinct().subquery("distinct_values")
         number: Expression = sa.literal_column("row_number() OVER ()").label("number")
-        table = self._quoted(f"old_{position}")
-        create_as(self._connection, table, sa.select(distinct.c.old, number), temporary=True)
-        old = sa.table(quoted_name(table, False), sa.column("old"), sa.column("number")).alias(f"old_{position}")
+        numbered = sa.select(distinct.c.old, number)
+        old = self._temporary.created(f"old_{position}", numbered, ["old", "number"])
         (fetched,), (numbers,) = self._rules.fetch(self._connection, sa.select(old.c.old, old.c.number), measures=1)
         decode = self._rules.decoder(column) or _unchanged
         decoded = [decode(value) for value in fetched.values]
@@ -92,21 +87,7 @@ class SqlRecoder:
 
     def _hidden(self, translator: Translator) -> sa.FromClause:
         width = len(translator.recoding.suppressed_columns)
-        return self._table("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
-
-    def _table(self, name: str, kinds: Sequence[str], rows: Sequence[Sequence[Any]]) -> sa.FromClause:
-        """Create and fill a temporary table with columns v0, v1, ..."""
-        quoted = self._quoted(name)
-        definitions = ", ".join(f"v{i} {kind}" for i, kind in enumerate(kinds))
-        run(self._connection, f"CREATE TEMPORARY TABLE {quoted} ({definitions})")
-        self._rules.load(self._connection, quoted, rows, kinds)
-        columns: list[Any] = [sa.column(f"v{i}") for i in range(len(kinds))]
-        return sa.table(quoted_name(quoted, False), *columns).alias(name)
-
-    def _quoted(self, name: str) -> str:
-        quoted = quote_name([f"{self._prefix}_{name}"], self._connection.dialect)
-        self._temporary.append(quoted)
-        return quoted
+        return self._temporary.filled("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
 
     def _columns(self, translator: Translator) -> list[SqlColumn]:
         text = self._rules.text_type

@@ -11,14 +11,25 @@ from sqlalchemy.sql.elements import quoted_name
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, grouped_table
 from privacy_plugin.sources.digest import compose
-from privacy_plugin.sources.protocol import Fingerprint, Source, checked_names
+from privacy_plugin.sources.frequency_source import FrequencySource
+from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
+from privacy_plugin.sources.sql_counting import counted
 from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_numbered import numbered_query
 from privacy_plugin.sources.sql_origin import Origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
-from privacy_plugin.sources.sql_writing import require_another, staged, target_parts, transaction, writing
+from privacy_plugin.sources.sql_temporary import temporary_tables
+from privacy_plugin.sources.sql_writing import (
+    Written,
+    require_another,
+    require_different,
+    staged,
+    target_parts,
+    transaction,
+    writing,
+)
 
 
 def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
@@ -84,7 +95,8 @@ class SqlTable:
             chosen = [described[name] for name in columns]
             if unit is not None:
                 require_columns([unit], tuple(described), role="unit")
-            return self._counted(connection, chosen, described[unit] if unit is not None else None)
+            person = described[unit] if unit is not None else None
+            return counted(connection, self._rules, self._origin, chosen, unit=person)
 
     def row_count(self) -> int:
         """Count the rows in the database."""
@@ -117,12 +129,11 @@ class SqlTable:
         parts = target_parts(target)
         with writing(self._bind, self._rules, "recoding") as connection:
             require_another(connection, self._rules, self._origin, parts)
-            recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection))
-            try:
+            with temporary_tables(connection, self._rules) as temporary:
+                recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection), temporary)
                 columns, query = recoder.prepare(recoding)
-                staged(connection, self._rules, parts, columns, query, self._same_rows(connection, recoding))
-            finally:
-                recoder.clean()
+                table = Written(parts=parts, columns=columns, query=query)
+                staged(connection, self._rules, [table], self._same_rows(connection, recoding))
         return sql_table(self._bind, target)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
@@ -135,16 +146,48 @@ class SqlTable:
             chosen = [self._origin.column(name).label(quoted_name(name, True)) for name in columns]
             query = sa.select(*chosen).select_from(self._origin.clause)
             copied = [described[name] for name in columns]
-            staged(connection, self._rules, parts, copied, query, lambda o: verify(SqlTable(connection, o)))
+            table = Written(parts=parts, columns=copied, query=query)
+            staged(connection, self._rules, [table], lambda origins: verify(SqlTable(connection, origins[0])))
         return sql_table(self._bind, target)
 
-    def _same_rows(self, connection: Connection, recoding: Recoding) -> Callable[[Origin], None]:
+    def distribute(
+        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+    ) -> tuple[Any, ...]:
+        """Write all tables in one transaction, or none; without targets return pandas frames."""
+        if targets is None:
+            with self.snapshot() as held:
+                table = held.frequencies(columns)
+            return FrequencySource(table).distribute(columns, make, targets=None, verify=verify)
+        places = [target_parts(target) for target in targets]
+        with writing(self._bind, self._rules, "writing") as connection:
+            for parts in places:
+                require_another(connection, self._rules, self._origin, parts)
+            require_different(connection, self._rules, places)
+            wanted = make(SqlTable(connection, self._origin).frequencies(columns))
+            described = {column.name: column for column in self._describe(connection)}
+            with temporary_tables(connection, self._rules) as temporary:
+                tables = []
+                for number, (parts, rows) in enumerate(zip(places, wanted, strict=True)):
+                    shown, query = numbered_query(
+                        connection, self._rules, self._origin, described, rows, temporary, number
+                    )
+                    tables.append(Written(parts=parts, columns=shown, query=query))
+                temporary.settle()
+                staged(
+                    connection,
+                    self._rules,
+                    tables,
+                    lambda origins: verify([SqlTable(connection, origin) for origin in origins]),
+                )
+        return tuple(sql_table(self._bind, target) for target in targets)
+
+    def _same_rows(self, connection: Connection, recoding: Recoding) -> Callable[[Sequence[Origin]], None]:
         """Return a check that recoding lost no row; dropping rows is the one way to have fewer."""
 
-        def check(staging: Origin) -> None:
+        def check(staging: Sequence[Origin]) -> None:
             before, after = (
                 SqlTable(connection, self._origin).row_count(),
-                SqlTable(connection, staging).row_count(),
+                SqlTable(connection, staging[0]).row_count(),
             )
             dropping = recoding.suppression == "drop" and recoding.suppressed
             if after > before or (after < before and not dropping):
@@ -166,24 +209,3 @@ class SqlTable:
             described = self._rules.describe(connection, self._origin)
         checked_names([column.name for column in described])
         return described
-
-    def _counted(self, connection: Connection, columns: Sequence[SqlColumn], unit: SqlColumn | None) -> FrequencyTable:
-        terms = [self._rules.term(self._origin, column) for column in columns]
-        measures = [sa.func.count().label("n")]
-        if unit is not None:
-            person = self._rules.term(self._origin, unit)
-            absent = (sa.func.count() - sa.func.count(person)).label("absent")
-            measures = [absent, sa.func.count(sa.distinct(person)).label("n")]
-        labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
-        query = sa.select(*labelled, *measures).select_from(self._origin.clause).group_by(*terms)
-        groups, numbers = self._rules.fetch(connection, query, measures=len(measures))
-        coded = [self._decoded(column, group) for column, group in zip(columns, groups, strict=True)]
-        absent_rows = 0 if unit is None else int(numbers[0].sum())
-        names = [column.name for column in columns]
-        return grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
-
-    def _decoded(self, column: SqlColumn, group: CodedColumn) -> CodedColumn:
-        decode = self._rules.decoder(column)
-        if decode is None:
-            return group
-        return CodedColumn(codes=group.codes, values=[decode(value) for value in group.values])

@@ -3,6 +3,8 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import sqlalchemy as sa
@@ -83,25 +85,41 @@ def require_another(connection: Connection, rules: Rules, source: Origin, parts:
         raise ParameterError(f"the target {'.'.join(parts)!r} is the source itself; name another table")
 
 
+def require_different(connection: Connection, rules: Rules, targets: Sequence[tuple[str, ...]]) -> None:
+    """Refuse to put two tables in one place."""
+    for one, other in combinations(targets, 2):
+        if one == other or rules.same_table(connection, one, other):
+            raise ParameterError(f"the targets {'.'.join(one)!r} and {'.'.join(other)!r} are one table; name two")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Written:
+    """A table to write: its name in parts, its columns, and the query that produces its rows."""
+
+    parts: tuple[str, ...]
+    columns: Sequence[SqlColumn]
+    query: sa.Select[Any]
+
+
 def staged(
-    connection: Connection,
-    rules: Rules,
-    parts: tuple[str, ...],
-    columns: Sequence[SqlColumn],
-    query: sa.Select[Any],
-    check: Callable[[Origin], None],
+    connection: Connection, rules: Rules, tables: Sequence[Written], check: Callable[[Sequence[Origin]], None]
 ) -> None:
-    """Write a query's result to a staging table beside the target, check it there, then swap it into place."""
-    staging = (*parts[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}")
-    name = quote_name(staging, connection.dialect)
+    """Write queries' results to staging tables beside the targets, check all of them, then swap all into place."""
+    staging = [(*table.parts[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}") for table in tables]
+    names = [quote_name(parts, connection.dialect) for parts in staging]
     try:
-        _fill(connection, rules, name, columns, query)
-        check(named_origin(staging, connection.dialect))
-        final = quote_name(parts, connection.dialect)
-        for statement in rules.rename(name, final, quote_name(parts[-1:], connection.dialect)):
-            run(connection, statement)
+        for table, name in zip(tables, names, strict=True):
+            _fill(connection, rules, name, table.columns, table.query)
+        check([named_origin(parts, connection.dialect) for parts in staging])
+        for table, name in zip(tables, names, strict=True):
+            final = quote_name(table.parts, connection.dialect)
+            for statement in rules.rename(name, final, quote_name(table.parts[-1:], connection.dialect)):
+                run(connection, statement)
+        # two names that were free before may have been two names of one place
+        require_different(connection, rules, [table.parts for table in tables])
     except BaseException:
-        _drop(connection, name)
+        for name in names:
+            _drop(connection, name)
         raise
 
 

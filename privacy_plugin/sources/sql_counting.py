@@ -1,0 +1,37 @@
+"""Group a table or query in its database: one row a group comes back."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.coding import CodedColumn, grouped_table
+from privacy_plugin.sources.sql_origin import Origin
+from privacy_plugin.sources.sql_rules import Rules, SqlColumn
+
+
+def counted(
+    connection: Connection, rules: Rules, origin: Origin, columns: Sequence[SqlColumn], *, unit: SqlColumn | None = None
+) -> FrequencyTable:
+    """Count the rows, or the distinct values of a unit, of every combination of values of columns."""
+    terms = [rules.term(origin, column) for column in columns]
+    measures = [sa.func.count().label("n")]
+    if unit is not None:
+        person = rules.term(origin, unit)
+        absent = (sa.func.count() - sa.func.count(person)).label("absent")
+        measures = [absent, sa.func.count(sa.distinct(person)).label("n")]
+    labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
+    query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
+    groups, numbers = rules.fetch(connection, query, measures=len(measures))
+    coded = [_decoded(rules, column, group) for column, group in zip(columns, groups, strict=True)]
+    absent_rows = 0 if unit is None else int(numbers[0].sum())
+    names = [column.name for column in columns]
+    return grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
+
+
+def _decoded(rules: Rules, column: SqlColumn, group: CodedColumn) -> CodedColumn:
+    decode = rules.decoder(column)
+    if decode is None:
+        return group
+    return CodedColumn(codes=group.codes, values=[decode(value) for value in group.values])
