@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from privacy_plugin.anonymizers.losses import require_loss
 from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.lattice_rules import least_size, with_hierarchies
-from privacy_plugin.lattice_strategies import PICTURED, Found, least_loss, search
+from privacy_plugin.lattice_strategies import PICTURED, Found, least_loss, search_chain
+from privacy_plugin.lattice_strategies import search as search_best
 from privacy_plugin.lattice_task import LatticeTask
 from privacy_plugin.measuring import Tables, measure
 from privacy_plugin.plan import LatticeNode, Plan, TradeOff
@@ -21,6 +22,7 @@ MOST_MINIMAL = 10_000  # minimal nodes that a plan lists
 _CHEAP_VISITS = 20_000_000  # distinct rows * nodes: below, the curve of loss against k comes with the plan
 
 Progress = Callable[[str], None]
+Search = Literal["best", "chain"]
 
 
 def generalize(
@@ -34,6 +36,7 @@ def generalize(
     attributes: Sequence[str] | None = None,
     population: Any = None,
     unit: str | None = None,
+    search: Search = "best",
     progress: Progress | None = None,
 ) -> Plan:
     """Find the levels of least loss at which the table, without the rows of failing classes, meets every requirement.
@@ -51,6 +54,11 @@ def generalize(
     in the order of the hierarchies. `plan.search` says which way was taken, `plan.exact` whether the result is certain
     to be the best: only of a lattice of millions of nodes it may not be.
 
+    `search="chain"` is for when one allowed generalization is wanted, quickly: columns rise evenly from the most
+    specific node to the most general one, and halving finds the first allowed one, judging as many nodes as the number
+    of levels has binary digits. Refused where what passes might fail further up: requirements that are not monotone, or
+    suppression with requirements on more than class sizes.
+
     >>> import pandas as pd, privacy_plugin as pp
     >>> visits = pd.DataFrame({"zip": ["8001", "8002", "8003", "3001"]})
     >>> plan = pp.generalize(visits, hierarchies={"zip": pp.mask_hierarchy(length=4)}, max_suppression=0.25,
@@ -59,6 +67,8 @@ def generalize(
     ({'zip': 1}, 1)
     """
     _require_parameters(hierarchies, requirements, max_suppression, loss)
+    if search not in get_args(Search):
+        raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     task = _task(
         data,
         hierarchies=hierarchies,
@@ -70,10 +80,11 @@ def generalize(
         population=population,
         unit=unit,
     )
-    found = search(task, progress)
+    found = search_best(task, progress) if search == "best" else search_chain(task, progress)
     if found is None:
         raise _infeasible(task)
-    return _plan(task, found, unit, progress)
+    trade_off = _cheap_trade_off(task) if search == "best" else ()
+    return _plan(task, found, unit, trade_off)
 
 
 def loss_against_k(
@@ -186,7 +197,7 @@ def _infeasible(task: LatticeTask) -> PrivacyPluginError:
     )
 
 
-def _plan(task: LatticeTask, found: Found, unit: str | None, progress: Progress | None) -> Plan:
+def _plan(task: LatticeTask, found: Found, unit: str | None, trade_off: tuple[TradeOff, ...]) -> Plan:
     return Plan(
         levels=_named(task, found.best.node),
         hierarchies=task.hierarchies,
@@ -204,7 +215,7 @@ def _plan(task: LatticeTask, found: Found, unit: str | None, progress: Progress 
         exact=found.exact,
         search=found.search + _more_minimal(found),
         lattice=tuple(LatticeNode(levels=node, loss=loss, feasible=feasible) for node, loss, feasible in found.picture),
-        trade_off=_cheap_trade_off(task),
+        trade_off=trade_off,
     )
 
 

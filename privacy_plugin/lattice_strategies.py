@@ -7,14 +7,16 @@ import numpy as np
 
 from privacy_plugin.anonymizers.lattice_search import (
     Judged,
+    balanced_chain,
     decide,
     descend,
     least,
+    lowest_passing,
     minimal_nodes,
 )
 from privacy_plugin.anonymizers.losses import Floats
 from privacy_plugin.anonymizers.node_sizes import Mask, Node, class_sizes, possible_by_pairs, rolled_up
-from privacy_plugin.errors import TooLargeError
+from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.lattice_task import LatticeTask
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
@@ -86,6 +88,34 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
             "time ever, half a minute more to compile)"
         )
     return _by_table(task, judge, inherited)
+
+
+def search_chain(task: LatticeTask, progress: Progress | None) -> Found | None:
+    """Find the lowest node of one chain that meets every requirement, by halving; None where there is none.
+
+    Halving is right only where a node above one that passes passes too. That is proven of monotone requirements as long
+    as nothing is suppressed, and of class sizes with suppression too: rows in classes that are large enough stay in
+    such. Of other requirements it is not (`lattice_rules` says why), so they are refused together with suppression.
+    """
+    if not task.sizes_only and not (task.monotone and task.most_suppressed == 0):
+        kept = "max_suppression=0 and " if task.most_suppressed else ""
+        names = sorted({r.metric for r in task.requirements if task.most_suppressed or not r.definition.monotone})
+        raise ParameterError(
+            "a chain can be searched by halves only where what passes keeps passing further up, which is not proven "
+            f"here ({', '.join(names)}); give {kept}monotone requirements, or search='best'"
+        )
+    judge = _Judgements(task, progress)
+    if not judge.passes(task.top):
+        return None
+    chain = balanced_chain(task.shape)
+    place, asked = lowest_passing(chain, judge.passes)
+    best = judge(chain[place])
+    assert best is not None  # the chain ends with the most general node
+    words = (
+        f"one chain of {len(chain)} of {task.nodes:,} generalizations was searched by halves, {asked} were judged; no "
+        "lower one of the chain is allowed, but others may cost less. Minimal ones are not listed"
+    )
+    return Found(best=best, minimal=(), visited=len(judge.answers), exact=False, search=words)
 
 
 def least_loss(task: LatticeTask) -> float | None:

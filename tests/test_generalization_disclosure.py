@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.errors import InfeasibleError
+from privacy_plugin.anonymizers.lattice_search import balanced_chain
+from privacy_plugin.errors import InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from tests.oracles import class_metrics, disclosure
 
@@ -43,6 +44,12 @@ def histograms(classes):
 @cache
 def of_classes(counts, knowledge):
     return disclosure.partition_classes([list(held) for held in counts], knowledge)
+
+
+def is_safe(rows, node, knowledge, limit):
+    table = class_metrics.generalized(rows, [AGES, CITIES], node)
+    classes = class_metrics.equivalence_classes(table, [0, 1])
+    return disclosure.partition_curve(histograms(classes), knowledge)[-1] < limit
 
 
 def good_class(knowledge, limit):
@@ -80,13 +87,7 @@ def test_the_loss_is_the_least_of_all_nodes_and_the_result_is_safe(rows, asked, 
 @given(rows_of_people, knowledge_and_limit)
 def test_the_minimal_nodes_are_all_safe_nodes_without_a_safe_one_below(rows, asked):
     knowledge, limit = asked[0], Fraction(asked[1])
-    nodes = list(product(range(4), range(3)))
-    safe = set()
-    for node in nodes:
-        table = class_metrics.generalized(rows, [AGES, CITIES], node)
-        classes = class_metrics.equivalence_classes(table, [0, 1])
-        if disclosure.partition_curve(histograms(classes), knowledge)[-1] < limit:
-            safe.add(node)
+    safe = {node for node in product(range(4), range(3)) if is_safe(rows, node, knowledge, limit)}
     minimal = {
         node for node in safe if not any(low != node and low[0] <= node[0] and low[1] <= node[1] for low in safe)
     }
@@ -100,3 +101,45 @@ def test_the_minimal_nodes_are_all_safe_nodes_without_a_safe_one_below(rows, ask
     plan = pp.generalize(frame, **given_parts)
     assert {(node["age"], node["city"]) for node in plan.minimal_nodes} == minimal
     assert (plan.levels["age"], plan.levels["city"]) in minimal
+
+
+def test_a_chain_leads_from_the_most_specific_node_to_the_most_general_one():
+    chain = balanced_chain((4, 3))
+    assert chain == [(0, 0), (1, 0), (1, 1), (2, 1), (3, 1), (3, 2)]
+    assert balanced_chain((1, 1)) == [(0, 0)]
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(rows_of_people, knowledge_and_limit)
+def test_a_chain_is_searched_by_halves_for_its_lowest_safe_node(rows, asked):
+    knowledge, limit = asked[0], Fraction(asked[1])
+    safe = [node for node in balanced_chain((4, 3)) if is_safe(rows, node, knowledge, limit)]
+    required = pp.require("maximum_disclosure", knowledge=knowledge, below=limit)
+    given_parts = {"hierarchies": HIERARCHIES, "requirements": [required], "sensitive": "disease", "search": "chain"}
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    if not safe:
+        with pytest.raises(InfeasibleError):
+            pp.generalize(frame, **given_parts)
+        return
+    plan = pp.generalize(frame, **given_parts)
+    assert (plan.levels["age"], plan.levels["city"]) == safe[0]
+    assert plan.nodes_visited <= 4  # the top and two or three halvings, of twelve nodes
+    assert (plan.exact, plan.minimal_nodes) == (False, ())
+    assert "one chain of 6 of 12 generalizations was searched by halves" in plan.search
+    best = pp.generalize(frame, **{**given_parts, "search": "best"})
+    assert best.loss <= plan.loss
+    assert required.judge(plan.apply(frame), quasi_identifiers=["age", "city"], sensitive="disease").passed
+
+
+def test_a_chain_is_refused_where_passing_is_not_inherited():
+    """With suppression a table that passes may merge into one that fails: halving could miss what is there."""
+    frame = pd.DataFrame([(21, "Bern", "a"), (25, "Bern", "b"), (51, "Bern", "a")] * 4, columns=COLUMNS)
+    disclosed = pp.require("maximum_disclosure", knowledge=0, below=0.9)
+    given_parts = {"hierarchies": HIERARCHIES, "sensitive": "disease", "search": "chain"}
+    with pytest.raises(ParameterError, match=r"maximum_disclosure\); give max_suppression=0"):
+        pp.generalize(frame, **given_parts, requirements=[disclosed], max_suppression=0.5)
+    with pytest.raises(ParameterError, match="search must be one of best, chain"):
+        pp.generalize(frame, **{**given_parts, "search": "quick"}, requirements=[disclosed])
+    large = [pp.require("k_anonymity", at_least=5)]
+    sized = pp.generalize(frame, **given_parts, requirements=large, max_suppression=0.4)
+    assert (dict(sized.levels), sized.suppressed) == ({"age": 1, "city": 0}, 4)

@@ -4,7 +4,7 @@ A node is a tuple of levels, the lattice an array with one axis a column. *Above
 level. Everything here is exact but `descend`, which is for lattices that nobody can look through.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,18 +123,41 @@ def decide(possible: Mask, passes: Callable[[Node], bool], *, most: int | None =
         first += int(np.argmax(flat[first:]))  # whatever lies below a node has a smaller index, and is decided
         if not flat[first] or (most is not None and asked >= most):
             return feasible, asked, not flat[first]
-        chain = _chain(open_, _node(np.unravel_index(first, open_.shape)))
-        low, high = 0, len(chain)  # chain[high:] pass, chain[:low] fail
-        while low < high:
-            middle = (low + high) // 2
-            asked += 1
-            if passes(chain[middle]):
-                feasible[_above(chain[middle])] = True
-                open_[_above(chain[middle])] = False
-                high = middle
-            else:
-                open_[_below(chain[middle])] = False
-                low = middle + 1
+
+        def tagged(node: Node) -> bool:
+            passed = passes(node)
+            open_[_above(node) if passed else _below(node)] = False
+            if passed:
+                feasible[_above(node)] = True
+            return passed
+
+        asked += lowest_passing(_chain(open_, _node(np.unravel_index(first, open_.shape))), tagged)[1]
+
+
+def lowest_passing(chain: Sequence[Node], passes: Callable[[Node], bool]) -> tuple[int, int]:
+    """Find where the nodes of a rising chain begin to pass, by halving it, where passing is inherited upwards.
+
+    Returns the place, which is the chain's length where none passes, and how many nodes were asked.
+    """
+    low, high, asked = 0, len(chain), 0  # chain[high:] pass, chain[:low] fail
+    while low < high:
+        middle = (low + high) // 2
+        asked += 1
+        low, high = (low, middle) if passes(chain[middle]) else (middle + 1, high)
+    return low, asked
+
+
+def balanced_chain(shape: tuple[int, ...]) -> list[Node]:
+    """Return a chain from the most specific node to the most general one: columns rise as evenly as they can.
+
+    >>> balanced_chain((3, 2))
+    [(0, 0), (1, 0), (1, 1), (2, 1)]
+    """
+    steps = [((level + 1) / (levels - 1), axis) for axis, levels in enumerate(shape) for level in range(levels - 1)]
+    chain = [(0,) * len(shape)]
+    for _, axis in sorted(steps):
+        chain.append(_moved(chain[-1], axis, 1))
+    return chain
 
 
 def descend(shape: tuple[int, ...], judge: Judge, *, most: int = 5_000) -> tuple[Judged | None, int]:
