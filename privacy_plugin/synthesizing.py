@@ -5,7 +5,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privacy_plugin.anonymizers.synthesis import Synthesis, require_mode, synthesize_cells, synthesize_rows
+from privacy_plugin.anonymizers.synthesis import (
+    Synthesis,
+    chosen_model,
+    require_mode,
+    synthesize_cells,
+    synthesize_rows,
+)
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
@@ -20,20 +26,23 @@ def synthesize(
     epsilon: Any,
     delta: Any = 1e-6,
     unit: Literal["row", "cell"] = "row",
+    model: Literal["code tree", "pairs"] | None = None,
     given: str | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     generator: np.random.Generator | None = None,
     ledger: BudgetLedger | None = None,
     dataset: str | None = None,
 ) -> Synthesis:
-    """Draw a synthetic table that keeps how columns depend on each other in pairs, with a stated privacy budget.
+    """Draw a synthetic table that keeps how columns depend on each other, with a stated privacy budget.
 
     `unit="row"`: epsilon and delta protect a whole row (one row a person). `unit="cell"`: epsilon protects one cell,
     there is no delta, and a row has the sum over its columns; the result's `ledger` states both. The mechanisms are in
-    `privacy_plugin.anonymizers.synthesis`. `given`: a column to cross every table with, usually the one to predict;
-    choose it without looking at the data. `domains` declares values; where it does not, those that occur are assumed
-    public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and delta are reserved
-    before anything is drawn, in the unit "row". Numbers with many values should be grouped into intervals first.
+    `privacy_plugin.anonymizers.synthesis`. `model`: "code tree", a decision tree for every column over those before
+    it, or "pairs", tables of two columns; the second goes with `given`: a column to cross every table with, usually the
+    one to predict; choose it without looking at the data. `domains` declares values; where it does not, those that
+    occur are assumed public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and delta
+    are reserved before anything is drawn, in the unit "row". Numbers with many values should be grouped into intervals
+    first.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
@@ -50,13 +59,12 @@ def synthesize(
         require_columns([given], list(columns), role="given")
     table = source.frequencies(list(columns))
     cost = synthesis_cost(epsilon=epsilon, delta=delta, unit=unit, columns=len(columns))
+    common: dict[str, Any] = {"model": chosen_model(model, given), "given": given, "domains": domains}
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         if unit == "cell":
-            made = synthesize_cells(table, epsilon=epsilon, given=given, domains=domains, generator=generator)
+            made = synthesize_cells(table, epsilon=epsilon, generator=generator, **common)
         else:
-            made = synthesize_rows(
-                table, epsilon=epsilon, delta=delta, given=given, domains=domains, generator=generator
-            )
+            made = synthesize_rows(table, epsilon=epsilon, delta=delta, generator=generator, **common)
         spent.released(made.frequencies, account=made.ledger.to_dict())
     return made
 

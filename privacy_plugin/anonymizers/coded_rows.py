@@ -11,6 +11,7 @@ from privacy_plugin.errors import ColumnError, TooLargeError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.values import Value, canonical, key
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _MOST_CELLS = 4_000_000
@@ -71,6 +72,11 @@ class CodedRows:
     def columns(self) -> int:
         """How many columns there are beside the given one."""
         return len(self.names)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each column may have."""
+        return tuple(len(domain) for domain in self.domains)
 
     def planes(self) -> Integers:
         """Count the values of the given column."""

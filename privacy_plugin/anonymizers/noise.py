@@ -12,6 +12,7 @@ from privacy_plugin.errors import ParameterError
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+HISTOGRAM = math.sqrt(2)  # L2 of a histogram when one row is substituted: two cells change by 1
 _WIDER = 1 + 1e-9  # so that no rounding of the account can reach its part of the budget
 
 

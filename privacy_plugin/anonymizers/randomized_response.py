@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
-from privacy_plugin.anonymizers.coded_rows import declared_domain
+from privacy_plugin.anonymizers.coded_rows import Floats, declared_domain
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -26,6 +26,13 @@ from privacy_plugin.frequency.values import Value, canonical, key
 from privacy_plugin.metrics.channel import logarithm_above
 
 _OBSERVED = "the values that occur in each column are public (no domain was declared for {columns})"
+
+
+class Channel(NamedTuple):
+    """How a column was randomized: the probability to keep a value, and that of each other value."""
+
+    keep: float
+    other: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +69,11 @@ class RandomizedCells:
         size, kept = len(self.domains[column]), self.keep[column]
         other = other_probability(kept, size)
         return [[kept if x == s else other for s in range(size)] for x in range(size)]
+
+    def rounded_channel(self, column: str) -> Channel:
+        """Return the channel of a column for estimates."""
+        kept = self.keep[column]
+        return Channel(keep=float(kept), other=float(other_probability(kept, len(self.domains[column]))))
 
     def itemset_count(self, itemset: Mapping[str, Any]) -> Estimate:
         """Estimate how many original rows have these values, without bias.
@@ -158,6 +170,22 @@ def uniform_below(bound: int, length: int, generator: np.random.Generator | None
     while (again := np.flatnonzero(drawn > last)).size:
         drawn[again] = _numbers(len(again), generator)
     return (drawn % np.uint64(bound)).astype(np.int64)
+
+
+def unbiased_counts(counts: Integers | Floats, channels: Sequence[Channel | None]) -> Floats:
+    """Take counts of randomized values to unbiased estimates of the true counts, a channel an axis (None: exact).
+
+    >>> unbiased_counts(np.array([55, 45]), [Channel(keep=0.75, other=0.25)]).tolist()
+    [60.0, 40.0]
+    """
+    found = counts.astype(np.float64)
+    for axis, channel in enumerate(channels):
+        if channel is not None and found.shape[axis] > 1:
+            if channel.keep == channel.other:
+                raise ParameterError("cells were replaced altogether; nothing can be estimated from them")
+            totals = found.sum(axis=axis, keepdims=True)
+            found = (found - channel.other * totals) / (channel.keep - channel.other)
+    return found
 
 
 def frame_of(frequencies: FrequencyTable) -> Any:

@@ -6,14 +6,14 @@ Arrays have the conditioning column first (one plane, where there is none): `one
 `pairs[(a, b)]` is planes x values of a x values of b, with the edge directed from a to b.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from privacy_plugin.anonymizers.coded_rows import Floats, Integers
 
 _FITTING_ROUNDS = 30
 
@@ -27,6 +27,19 @@ class TreeModel:
     ones: Mapping[int, Floats]
     edges: tuple[tuple[int, int], ...]
     pairs: Mapping[tuple[int, int], Floats]
+
+    def sample(self, rows: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
+        """Draw rows: (plane of each row, codes of rows x columns), with shares as near to the model's as rows allow."""
+        columns = len(self.ones)
+        planes = np.repeat(np.arange(len(self.planes)), _dealt(self.planes, rows, generator))
+        codes = np.zeros((rows, columns), dtype=np.int64)
+        codes[:, self.root] = dealt_values(planes, self.ones[self.root], generator)
+        for parent, child in self.edges:
+            table = self.pairs[(parent, child)]
+            strata = planes * table.shape[1] + codes[:, parent]
+            codes[:, child] = dealt_values(strata, table.reshape(-1, table.shape[2]), generator)
+        order = generator.permutation(rows)
+        return planes[order], codes[order]
 
 
 def nearest_counts(noisy: npt.NDArray[np.integer] | Floats, total: float) -> Floats:
@@ -56,6 +69,22 @@ def independence_distance(pair: Floats, planes: Floats, first: Floats, second: F
     return float(np.abs(pair - expected).sum())
 
 
+def spanning_tree(
+    columns: Sequence[int], score: Callable[[int, int], float], pick: Callable[[Floats], int]
+) -> tuple[tuple[int, int], ...]:
+    """Join columns pair by pair: each time one of the pairs that connect two parts is picked by its score."""
+    part = {column: column for column in columns}
+    candidates = list(combinations(columns, 2))
+    scores = {edge: score(*edge) for edge in candidates}
+    chosen: list[tuple[int, int]] = []
+    while len(chosen) < len(columns) - 1:
+        candidates = [(a, b) for a, b in candidates if part[a] != part[b]]
+        a, b = candidates[pick(np.array([scores[edge] for edge in candidates]))]
+        chosen.append((a, b))
+        part = {column: part[a] if known == part[b] else known for column, known in part.items()}
+    return tuple(chosen)
+
+
 def directed(edges: Sequence[tuple[int, int]], root: int) -> tuple[tuple[int, int], ...]:
     """Direct the edges of a tree away from its root, breadth first."""
     ordered: list[tuple[int, int]] = []
@@ -69,21 +98,7 @@ def directed(edges: Sequence[tuple[int, int]], root: int) -> tuple[tuple[int, in
     return tuple(ordered)
 
 
-def sample(model: TreeModel, rows: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
-    """Draw rows: (plane of each row, codes of rows x columns), with shares as near to the model's as rows allow."""
-    columns = len(model.ones)
-    planes = np.repeat(np.arange(len(model.planes)), _dealt(model.planes, rows, generator))
-    codes = np.zeros((rows, columns), dtype=np.int64)
-    codes[:, model.root] = _drawn(planes, model.ones[model.root], generator)
-    for parent, child in model.edges:
-        table = model.pairs[(parent, child)]
-        strata = planes * table.shape[1] + codes[:, parent]
-        codes[:, child] = _drawn(strata, table.reshape(-1, table.shape[2]), generator)
-    order = generator.permutation(rows)
-    return planes[order], codes[order]
-
-
-def _drawn(strata: Integers, weights: Floats, generator: np.random.Generator) -> Integers:
+def dealt_values(strata: Integers, weights: Floats, generator: np.random.Generator) -> Integers:
     """Give the rows of every stratum values in proportion to its weights, in random order."""
     found = np.zeros(len(strata), dtype=np.int64)
     order = np.argsort(strata, kind="stable")

@@ -20,7 +20,6 @@ from privacy_plugin.anonymizers.tree_model import (
     fitted,
     independence_distance,
     nearest_counts,
-    sample,
 )
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency import FrequencyTable
@@ -101,7 +100,7 @@ def test_rows_follow_the_model_to_a_row() -> None:
         edges=((0, 1),),
         pairs={(0, 1): pair},
     )
-    _, codes = sample(model, 1000, np.random.default_rng(4))
+    _, codes = model.sample(1000, np.random.default_rng(4))
     found = np.zeros((2, 2))
     np.add.at(found, (codes[:, 0], codes[:, 1]), 1)
     assert np.abs(found - pair[0] * 10).max() <= 2
@@ -150,7 +149,6 @@ def test_with_a_large_budget_pairs_are_kept(unit: str, crossed: str | None) -> N
     kept = pd.crosstab(made.table.a.astype(int), made.table.b.astype(int))
     assert np.abs(kept - pd.crosstab(data.a, data.b)).to_numpy().max() < 20
     if crossed is None:
-        assert ("a", "b") in made.edges
         assert {frozenset(edge) for edge in made.edges} >= {frozenset("ab"), frozenset("bd")}
 
 
