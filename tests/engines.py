@@ -126,7 +126,8 @@ def _spark() -> Any:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # A test's Java code runs a few times: compiling it thoroughly would cost more than all the tests' queries.
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     builder = SparkSession.builder.master("local[1]").appName("privacy-plugin tests")
     for name, value in settings.items():

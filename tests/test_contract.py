@@ -12,7 +12,7 @@ import privacy_plugin
 from privacy_plugin.limits import _FITTING
 from privacy_plugin.metrics.registry import Metric, metrics
 
-pytestmark = pytest.mark.xdist_group("great_expectations")
+pytestmark = pytest.mark.great_expectations
 
 ROOT = Path(__file__).parent.parent
 

@@ -17,7 +17,7 @@ from privacy_plugin.expectations import ExpectTablePrivacyScoreToBeLessThan
 from tests.oracles import score_tables as oracle
 from tests.sources.loading import ENGINES, LOADERS, Table
 
-pytestmark = pytest.mark.xdist_group("great_expectations")
+pytestmark = pytest.mark.great_expectations
 
 TABLE = Table(
     kinds={"smoker": "boolean", "city": "text", "age": "integer", "disease": "text"},

@@ -16,13 +16,6 @@ ENGINES = [
 ]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep these tests in one worker: importing Great Expectations takes as long as running them."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("great_expectations"))
-
-
 @pytest.fixture(autouse=True)
 def no_project() -> Iterator[None]:
     """Every test starts without a current project."""

@@ -16,6 +16,7 @@ from tests.orchestration.marked import MARKERS, marked_rows, written_down
 from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, raw_rows, released, safe_rows
 
 pytest.importorskip("great_expectations", reason="needs the gx extra")
+pytestmark = pytest.mark.great_expectations
 
 
 def evaluation(result: dg.ExecuteInProcessResult) -> Any:
