@@ -18,6 +18,7 @@ from privacy_plugin.sources.digest import checked_buckets, compose
 from privacy_plugin.sources.duckdb_terms import (
     BUCKET,
     BUCKET_MEASURES,
+    OWN,
     SCHEME,
     cell_text,
     group_decoder,
@@ -49,10 +50,11 @@ class DuckDBRelation:
         require_columns(columns, self.columns)
         labels = [f"c{position}" for position in range(len(columns))]
         terms = [f"{self._term(name)} AS {label}" for name, label in zip(columns, labels, strict=True)]
-        absent, people = "0", "count(*)"
+        absent, people = "0", f"{OWN}.count(*)"
         if unit is not None:
             require_columns([unit], self.columns, role="unit")
-            absent, people = f"count(*) - count({self._term(unit)})", f"count(DISTINCT {self._term(unit)})"
+            absent = f"{OWN}.count(CASE WHEN {self._term(unit)} IS NULL THEN 1 END)"
+            people = f"{OWN}.count(DISTINCT {self._term(unit)})"
         query = (
             f"SELECT {', '.join(terms)}, {absent} AS absent, {people} AS n FROM {_ALIAS} "
             f"GROUP BY {', '.join(self._term(name) for name in columns)}"
@@ -66,7 +68,7 @@ class DuckDBRelation:
     def row_count(self) -> int:
         """Count the rows."""
         with told_as_source_error("counting rows"):
-            return int(self._asked(f"SELECT count(*) FROM {_ALIAS}").fetchall()[0][0])
+            return int(self._asked(f"SELECT {OWN}.count(*) FROM {_ALIAS}").fetchall()[0][0])
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Identify the content; hashes are computed in DuckDB."""
@@ -183,7 +185,7 @@ class DuckDBRelation:
     def _distinct(self, name: str) -> tuple[list[str | None], list[Any]]:
         """Return the distinct values of a column, as texts that identify them and as values."""
         cell = f'{self._cell(name)} COLLATE "C"'
-        query = f"SELECT {cell} AS cell, any_value({self._term(name)}) AS value FROM {_ALIAS} GROUP BY {cell}"
+        query = f"SELECT {cell} AS cell, {OWN}.any_value({self._term(name)}) AS value FROM {_ALIAS} GROUP BY {cell}"
         with told_as_source_error("reading values"):
             table = self._asked(query).to_arrow_table()
         coded = self._decoded(name, table.column("value"))
@@ -230,4 +232,4 @@ def _output(translator: Translator, name: str) -> str:
 def _translated(position: int, what: str) -> str:
     """Return a column of a joined mapping; a row that found no match stops the query instead of passing as missing."""
     unknown = "a value appeared that was not there when the recoding was prepared"
-    return f"CASE WHEN m{position}.number IS NULL THEN error('{unknown}') ELSE m{position}.{what} END"
+    return f"CASE WHEN m{position}.number IS NULL THEN {OWN}.error('{unknown}') ELSE m{position}.{what} END"

@@ -36,8 +36,16 @@ _HUGE = frozenset({"HUGEINT", "UHUGEINT", "BIGNUM", "VARINT"})
 
 SCHEME = "duckdb-sha256-1"
 
-BUCKET = f"substr(h, 1, {BUCKET_DIGITS})"
-BUCKET_MEASURES = ("count(*)", "count(h)", "sha256(string_agg(h, '' ORDER BY h))")
+# Any user of a database may define a macro sha256, isnan or "+", even count_star, which count(*) stands for, and
+# DuckDB would ask it first. Under their full names its own functions answer.
+OWN = "system.main"
+
+BUCKET = f"{OWN}.substr(h, 1, {BUCKET_DIGITS})"
+BUCKET_MEASURES = (
+    f"{OWN}.count(*)",
+    f"{OWN}.count(h)",
+    f"{OWN}.sha256({OWN}.string_agg(h, '' ORDER BY h))",
+)
 
 
 def quote(name: str) -> str:
@@ -50,7 +58,7 @@ def group_term(column: str, kind: str) -> str:
     if kind in _EXACT or kind.startswith("DECIMAL("):
         return column
     if kind in _FLOATING:
-        return f"CASE WHEN isnan({column}) THEN NULL ELSE {column} END"
+        return f"CASE WHEN {OWN}.isnan({column}) THEN NULL ELSE {column} END"
     text = column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
     return f'{text} COLLATE "C"'
 
@@ -68,18 +76,20 @@ def stable_type(kind: str) -> str:
 def cell_text(column: str, kind: str) -> str:
     """Return a text that tells any two values of the column apart and does not depend on settings; NULL if missing."""
     if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
-        return f"CASE WHEN isnan({column}) THEN NULL ELSE CAST({column} + 0 AS VARCHAR) END"
+        return f"CASE WHEN {OWN}.isnan({column}) THEN NULL ELSE CAST({OWN}.add({column}, 0) AS VARCHAR) END"
     if kind == "TIMESTAMP WITH TIME ZONE":  # its text follows the session's time zone; infinity has no epoch
-        return f"coalesce(CAST(epoch_us({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
+        return f"coalesce(CAST({OWN}.epoch_us({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
     if kind == "BLOB":
-        return f"hex({column})"
+        return f"{OWN}.hex({column})"
     return f'{column} COLLATE "C"' if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
 
 
 def row_hash(cells: Sequence[str]) -> str:
     """Return the hash of a row: every cell is `N` if missing, else its length, a colon and its text."""
-    parts = [f"CASE WHEN {cell} IS NULL THEN 'N' ELSE strlen({cell}) || ':' || {cell} END" for cell in cells]
-    return f"sha256({' || '.join(parts)})"
+    parts = [
+        f"CASE WHEN {cell} IS NULL THEN 'N' ELSE {OWN}.concat({OWN}.strlen({cell}), ':', {cell}) END" for cell in cells
+    ]
+    return f"{OWN}.sha256({OWN}.concat({', '.join(parts)}))"
 
 
 def _whole_number(text: Any) -> Any:

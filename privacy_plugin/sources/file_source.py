@@ -44,6 +44,7 @@ class FileSource:
         if not self._path.is_file():
             raise SourceError(f"there is no file {str(self._path)!r}")
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
+        self._opened = _state(self._path)
         with told_as_source_error(f"reading {self._path.name!r}"), readable(self._path):
             self._relation = DuckDBRelation(self._connection.sql(_query(self._path)))
         self.columns = self._relation.columns
@@ -62,7 +63,7 @@ class FileSource:
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
-        """Refuse all answers if the file turns out to have changed in between."""
+        """Refuse all answers if the file turns out to have changed since it was opened: its columns were read then."""
         with self._unchanged():
             yield self
 
@@ -109,10 +110,9 @@ class FileSource:
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        before = _state(self._path)
         yield
-        if _state(self._path) != before:
-            raise SourceError(f"the file {str(self._path)!r} changed while it was read")
+        if _state(self._path) != self._opened:
+            raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
 
 
 def _require_suffix(path: Path) -> None:

@@ -16,11 +16,12 @@ def counted(
 ) -> FrequencyTable:
     """Count the rows, or the distinct values of a unit, of every combination of values of columns."""
     terms = [rules.term(origin, column) for column in columns]
-    measures = [sa.func.count().label("n")]
+    count = rules.functions.count
+    measures = [count(sa.literal_column("*")).label("n")]
     if unit is not None:
         person = rules.term(origin, unit)
-        absent = (sa.func.count() - sa.func.count(person)).label("absent")
-        measures = [absent, sa.func.count(sa.distinct(person)).label("n")]
+        absent = count(sa.case((person.is_(None), 1))).label("absent")
+        measures = [absent, count(sa.distinct(person)).label("n")]
     labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
     query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
     groups, numbers = rules.fetch(connection, query, measures=len(measures))

@@ -22,12 +22,24 @@ class DuckDBRules:
     isolation = None
     savepoints = False
     text_type = "VARCHAR"
+    functions = sa.func.system.main
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Describe the query natively: reflection is broken between duckdb_engine and SQLAlchemy 2.1."""
         relation = _relation(connection, origin.everything())
         kinds = [str(kind) for kind in relation.types]
         return tuple(SqlColumn(name=n, type=k) for n, k in zip(relation.columns, kinds, strict=True))
+
+    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Look for the one table of DuckDB's own format that the name can mean; a generated column may be random()."""
+        database, schema = _current(connection)
+        meant = {*_meanings(parts, database, schema), *(() if len(parts) > 1 else _meanings(parts, "temp", "main"))}
+        found = [
+            definition
+            for *name, definition in _rows(connection, _RELATIONS)
+            if tuple(str(part).lower() for part in name) in meant
+        ]
+        return len(found) == 1 and found[0] is not None and "generated" not in str(found[0]).lower()
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
@@ -88,7 +100,7 @@ class DuckDBRules:
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Compare without case; the first of two parts may name a schema or a database."""
-        database, schema = connection.exec_driver_sql("SELECT current_database(), current_schema()").all()[0]
+        database, schema = _current(connection)
         return not _meanings(one, database, schema).isdisjoint(_meanings(other, database, schema))
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
@@ -98,6 +110,13 @@ class DuckDBRules:
 
 RULES = DuckDBRules()
 
+# Every table with its definition, and every view; a table of another system is as good as a view.
+_RELATIONS = """
+    SELECT t.database_name, t.schema_name, t.table_name, CASE WHEN d.type = 'duckdb' THEN t.sql END
+    FROM system.main.duckdb_tables() t JOIN system.main.duckdb_databases() d ON d.database_oid = t.database_oid
+    UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal
+"""
+
 _ARROW = {"BIGINT": pa.int64(), "TEXT": pa.string()}
 
 
@@ -106,6 +125,16 @@ def _meanings(parts: tuple[str, ...], database: str, schema: str) -> set[tuple[s
     if len(parts) == 2:
         full.add((parts[0], "main", parts[1]))
     return {tuple(part.lower() for part in name) for name in full}
+
+
+def _current(connection: Connection) -> tuple[str, str]:
+    database, schema = _rows(connection, "SELECT system.main.current_database(), system.main.current_schema()")[0]
+    return str(database), str(schema)
+
+
+def _rows(connection: Connection, query: str) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = _raw(connection).sql(query).fetchall()
+    return rows
 
 
 def _raw(connection: Connection) -> Any:

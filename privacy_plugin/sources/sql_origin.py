@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Dialect
+from sqlalchemy.sql import operators, visitors
 from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.sql.selectable import FromClause, SelectBase
 
@@ -23,6 +24,7 @@ class Origin:
     label: str
     clause: FromClause
     parts: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()  # the one table whose rows these are, if that can be told
 
     def column(self, name: str) -> Expression:
         """Return a column, quoted and qualified: SQLite reads an unknown name as text only where it is not."""
@@ -41,10 +43,10 @@ def origin(what: Any, dialect: Dialect) -> Origin:
     if isinstance(what, sa.TextClause):
         return Origin(label="the textual query", clause=_without_semicolon(what).columns().subquery(ALIAS))
     if isinstance(what, SelectBase):
-        return Origin(label="the query", clause=what.subquery(ALIAS))
+        return Origin(label="the query", clause=what.subquery(ALIAS), rests_on=_picked_from(what))
     if isinstance(what, sa.Table):
         parts = (*([what.schema] if what.schema else []), what.name)
-        return Origin(label=f"table {what.name!r}", clause=what.alias(ALIAS), parts=parts)
+        return Origin(label=f"table {what.name!r}", clause=what.alias(ALIAS), parts=parts, rests_on=parts)
     if isinstance(what, FromClause):
         return Origin(label="the query", clause=what.alias(ALIAS))
     raise SourceError(
@@ -56,7 +58,7 @@ def origin(what: Any, dialect: Dialect) -> Origin:
 def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
     """Return the table with a name given in parts."""
     clause = sa.table(quoted_name(quote_name(parts, dialect), False)).alias(ALIAS)
-    return Origin(label=f"table {'.'.join(parts)!r}", clause=clause, parts=parts)
+    return Origin(label=f"table {'.'.join(parts)!r}", clause=clause, parts=parts, rests_on=parts)
 
 
 def split_name(name: str) -> tuple[str, ...]:
@@ -98,6 +100,46 @@ def _quoted_part(rest: str, name: str) -> tuple[str, str]:
         else:
             return part, rest[position + 1 :]
     raise ParameterError(f"{name!r} has an opening quote without a closing one")
+
+
+# What a query may be made of, for its rows to be the same whenever those of its one table are.
+_DETERMINED = {"select", "table", "alias", "subquery", "column", "bindparam", "binary", "unary", "clauselist", "label"}
+_DETERMINED |= {"expression_clauselist", "grouping", "cast", "typeclause", "null", "true", "false"}
+# What leaves open which rows a query returns, or is written by hand.
+_LEFT_OPEN = {"_limit_clause", "_offset_clause", "_fetch_clause", "_distinct_on", "_for_update_arg"}
+_LEFT_OPEN |= {"_prefixes", "_suffixes", "_hints", "_statement_hints"}
+
+
+def _picked_from(query: SelectBase) -> tuple[str, ...]:
+    """Return the one table from which a query picks rows by comparing columns with values; () if it does more.
+
+    A function may be random, a part in text may be anything, and which rows a LIMIT returns is left open.
+    """
+    tables: set[tuple[str, ...]] = set()
+    for element in visitors.iterate(query):
+        if element.__visit_name__ not in _DETERMINED or _may_vary(element):
+            return ()
+        if isinstance(element, sa.TableClause):
+            tables.add(_parts_of(element))
+    return tables.pop() if len(tables) == 1 else ()
+
+
+def _may_vary(element: Any) -> bool:
+    if isinstance(element, sa.Select):
+        given = [getattr(element, name) for name in _LEFT_OPEN]
+        return any(isinstance(value, sa.ClauseElement) or bool(value) for value in given)
+    written = getattr(element, "is_literal", False) and element.name != "*"
+    return written or getattr(element, "callable", None) is not None or _own_operator(element)
+
+
+def _own_operator(element: Any) -> bool:
+    return any(isinstance(getattr(element, name, None), operators.custom_op) for name in ("operator", "modifier"))
+
+
+def _parts_of(table: sa.TableClause) -> tuple[str, ...]:
+    if getattr(table.name, "quote", None) is False:  # a name that was quoted by hand
+        return split_name(table.name)
+    return (*([table.schema] if table.schema else []), table.name)
 
 
 def _without_semicolon(query: sa.TextClause) -> sa.TextClause:

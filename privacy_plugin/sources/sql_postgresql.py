@@ -28,9 +28,11 @@ class PostgresqlRules:
     isolation = "REPEATABLE READ"
     savepoints = True
     text_type = "text"
+    functions = sa.func.pg_catalog  # else another's count(text) would fit text better than PostgreSQL's count("any")
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Look up the types that a query without rows reports; a domain reports its base type."""
+        _require_own_names(connection)
         names, codes = names_of(connection, origin)
         wanted = [int(code) for code in codes]
         rows = connection.execute(
@@ -44,6 +46,10 @@ class PostgresqlRules:
         )
         _require_exact_floats(connection, columns)
         return columns
+
+    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Ask for the table with all its partitions: none foreign, no view, no policy that picks rows at each read."""
+        return bool(connection.execute(_STORED, {"name": quote_name(parts, _PLAIN)}).scalar_one())
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
@@ -78,11 +84,15 @@ class PostgresqlRules:
     ) -> tuple[int, list[tuple[str, str]]]:
         """Hash the binary form of rows: type, length and bytes of every cell, whatever the session's settings."""
         cells = [self._cell(origin, column) for column in columns]
-        hashed = sa.func.sha256(sa.func.record_send(sa.func.row(*cells))).label("h")
+        own = self.functions
+        hashed = own.sha256(own.record_send(sa.func.row(*cells))).label("h")
         rows = sa.select(hashed).select_from(origin.clause).subquery("hashes")
-        bucket: Expression = sa.literal_column("substr(encode(h, 'hex'), 1, 3)")
-        digest: Expression = sa.literal_column("encode(sha256(string_agg(h, ''::bytea ORDER BY h)), 'hex')")
-        query = sa.select(bucket, sa.func.count(), sa.func.count(rows.c.h), digest).select_from(rows).group_by(bucket)
+        bucket: Expression = sa.literal_column("pg_catalog.substr(pg_catalog.encode(h, 'hex'), 1, 3)")
+        digest: Expression = sa.literal_column(
+            "pg_catalog.encode(pg_catalog.sha256(pg_catalog.string_agg(h, ''::bytea ORDER BY h)), 'hex')"
+        )
+        counts = [own.count(sa.literal_column("*")), own.count(rows.c.h)]
+        query = sa.select(bucket, *counts, digest).select_from(rows).group_by(bucket)
         return checked_buckets(connection.execute(query).all())
 
     def fingerprint_type(self, column: SqlColumn) -> str:
@@ -102,7 +112,7 @@ class PostgresqlRules:
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin."""
-        query = sa.text("SELECT to_regclass(:one) = to_regclass(:other)")
+        query = sa.text("SELECT pg_catalog.to_regclass(:one) = pg_catalog.to_regclass(:other)")
         names = {"one": quote_name(one, _PLAIN), "other": quote_name(other, _PLAIN)}
         return bool(connection.execute(query, names).scalar_one())
 
@@ -120,6 +130,13 @@ class PostgresqlRules:
 
 RULES = PostgresqlRules()
 
+_STORED = sa.text(
+    "WITH RECURSIVE parts(oid) AS (SELECT pg_catalog.to_regclass(:name)::oid "
+    "UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN parts ON inhparent = parts.oid) "
+    "SELECT coalesce(pg_catalog.bool_and(relkind IN ('r', 'p', 'm') "
+    "AND NOT pg_catalog.row_security_active(c.oid)), false) FROM parts JOIN pg_catalog.pg_class c ON c.oid = parts.oid"
+)
+
 
 def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
     """Find a table's text columns with a deterministic collation, which compares bytes when asked for equality.
@@ -130,10 +147,20 @@ def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
         return set()
     query = sa.text(
         "SELECT attname::text FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation c ON c.oid = attcollation "
-        "WHERE attrelid = to_regclass(:name) AND attnum > 0 AND c.collisdeterministic "
+        "WHERE attrelid = pg_catalog.to_regclass(:name) AND attnum > 0 AND c.collisdeterministic "
         "AND atttypid IN ('text'::regtype, 'varchar'::regtype)"
     )
     return {str(name) for name in connection.execute(query, {"name": quote_name(origin.parts, _PLAIN)}).scalars()}
+
+
+def _require_own_names(connection: Connection) -> None:
+    """Refuse a session that looks for functions, types and collations elsewhere before PostgreSQL's own."""
+    schemas = connection.exec_driver_sql("SELECT pg_catalog.current_schemas(true)").scalar_one()
+    if next((name for name in schemas if not str(name).startswith("pg_temp_")), None) != "pg_catalog":
+        raise SourceError(
+            "the session's search_path puts another schema before pg_catalog, so that others' functions could answer "
+            "in place of PostgreSQL's; leave pg_catalog out of search_path, or put it first"
+        )
 
 
 def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:

@@ -50,8 +50,15 @@ class Rules(Protocol):
     def text_type(self) -> str:
         """The type of text columns, as `describe` names it."""
 
+    @property
+    def functions(self) -> Any:
+        """The namespace of the database's own functions: one that a user gave the same name must not answer."""
+
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Return the columns with their types, without reading rows."""
+
+    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Say whether a name means rows that lie there: no view, nothing foreign, nothing computed when it is read."""
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Return the expression whose equality is the equality of values, with one form for missing."""

@@ -17,7 +17,7 @@ from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll
 from privacy_plugin.sources.sql_counting import counted
 from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_numbered import numbered_query
-from privacy_plugin.sources.sql_origin import Origin, origin
+from privacy_plugin.sources.sql_origin import Origin, named_origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
 from privacy_plugin.sources.sql_temporary import temporary_tables
@@ -55,10 +55,13 @@ def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTabl
 class SqlTable:
     """A table or query of a database."""
 
-    def __init__(self, bind: Engine | Connection, origin: Origin) -> None:
+    def __init__(
+        self, bind: Engine | Connection, origin: Origin, described: tuple[SqlColumn, ...] | None = None
+    ) -> None:
         self._bind = bind
         self._origin = origin
         self._rules = rules_of(bind.dialect)
+        self._described = described  # a copy's columns are what the original's are declared to be
 
     @property
     def engine(self) -> str:
@@ -101,7 +104,7 @@ class SqlTable:
     def row_count(self) -> int:
         """Count the rows in the database."""
         with self._connected("counting rows") as connection:
-            query = sa.select(sa.func.count()).select_from(self._origin.clause)
+            query = sa.select(self._rules.functions.count(sa.literal_column("*"))).select_from(self._origin.clause)
             return int(connection.execute(query).scalar_one())
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
@@ -121,19 +124,40 @@ class SqlTable:
         with ExitStack() as stack:
             with told_as_source_error(self._bind, "opening a snapshot"):
                 connection = stack.enter_context(transaction(self._bind, self._rules, write=False))
-                self._describe(connection)  # databases settle on a state when they first look at the table
-            yield SqlTable(connection, self._origin)
+                held = stack.enter_context(self._held(connection))
+            yield held
+
+    @contextmanager
+    def _held(self, connection: Connection) -> Iterator["SqlTable"]:
+        """Give what has the same rows for the rest of the transaction.
+
+        What is no stored table (a view, a foreign table, a query) may have others whenever it is read: it is read
+        once, and the copy answers.
+        """
+        described = self._describe(connection)  # databases settle on a state when they first look at the table
+        if self._origin.rests_on and self._rules.is_stored(connection, self._origin.rests_on):
+            yield SqlTable(connection, self._origin, described)
+            return
+        with temporary_tables(connection, self._rules) as temporary:
+            with told_as_source_error(connection, f"copying {self._origin.label}, which is no stored table,"):
+                temporary.created("held", self._selected(described), ())
+            copy = named_origin((temporary.full_name("held"),), connection.dialect)
+            yield SqlTable(connection, copy, described)
+
+    def _selected(self, columns: Sequence[SqlColumn]) -> sa.Select[Any]:
+        chosen = [self._origin.column(column.name).label(quoted_name(column.name, True)) for column in columns]
+        return sa.select(*chosen).select_from(self._origin.clause)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
         """Write the recoded table next to the original and put it in the target's place when it is complete."""
         parts = target_parts(target)
         with writing(self._bind, self._rules, "recoding") as connection:
             require_another(connection, self._rules, self._origin, parts)
-            with temporary_tables(connection, self._rules) as temporary:
-                recoder = SqlRecoder(connection, self._rules, self._origin, self._describe(connection), temporary)
+            with self._held(connection) as held, temporary_tables(connection, self._rules) as temporary:
+                recoder = SqlRecoder(connection, self._rules, held._origin, held._describe(connection), temporary)
                 columns, query = recoder.prepare(recoding)
                 table = Written(parts=parts, columns=columns, query=query)
-                staged(connection, self._rules, [table], self._same_rows(connection, recoding))
+                staged(connection, self._rules, [table], held._same_rows(connection, recoding))
         return sql_table(self._bind, target)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
@@ -143,11 +167,10 @@ class SqlTable:
             require_another(connection, self._rules, self._origin, parts)
             described = {column.name: column for column in self._describe(connection)}
             require_columns(columns, tuple(described))
-            chosen = [self._origin.column(name).label(quoted_name(name, True)) for name in columns]
-            query = sa.select(*chosen).select_from(self._origin.clause)
             copied = [described[name] for name in columns]
-            table = Written(parts=parts, columns=copied, query=query)
-            staged(connection, self._rules, [table], lambda origins: verify(SqlTable(connection, origins[0])))
+            with self._held(connection) as held:
+                table = Written(parts=parts, columns=copied, query=held._selected(copied))
+                staged(connection, self._rules, [table], lambda origins: verify(SqlTable(connection, origins[0])))
         return sql_table(self._bind, target)
 
     def distribute(
@@ -163,13 +186,13 @@ class SqlTable:
             for parts in places:
                 require_another(connection, self._rules, self._origin, parts)
             require_different(connection, self._rules, places)
-            wanted = make(SqlTable(connection, self._origin).frequencies(columns))
             described = {column.name: column for column in self._describe(connection)}
-            with temporary_tables(connection, self._rules) as temporary:
+            with self._held(connection) as held, temporary_tables(connection, self._rules) as temporary:
+                wanted = make(held.frequencies(columns))
                 tables = []
                 for number, (parts, rows) in enumerate(zip(places, wanted, strict=True)):
                     shown, query = numbered_query(
-                        connection, self._rules, self._origin, described, rows, temporary, number
+                        connection, self._rules, held._origin, described, rows, temporary, number
                     )
                     tables.append(Written(parts=parts, columns=shown, query=query))
                 temporary.settle()
@@ -205,6 +228,8 @@ class SqlTable:
             yield connection
 
     def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:
+        if self._described is not None:
+            return self._described
         with told_as_source_error(connection, f"reading the columns of {self._origin.label} (does it exist?)"):
             described = self._rules.describe(connection, self._origin)
         checked_names([column.name for column in described])

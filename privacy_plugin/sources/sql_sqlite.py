@@ -25,13 +25,18 @@ class SqliteRules:
     isolation = None
     savepoints = True
     text_type = "TEXT"
+    functions = sa.func
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Return names with the declared types, which SQLite only tells of tables and views."""
         names, _ = names_of(connection, origin)
         declared = _declared_types(connection, origin)
-        plain = _without_collations(connection, origin)
+        plain = bool(origin.parts) and "collate" not in (_stored_definition(connection, origin.parts) or "collate")
         return tuple(SqlColumn(name=name, type=declared.get(name, ""), bytewise=plain) for name in names)
+
+    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Look the name up; a virtual table may compute what it likes, a generated column only what is determined."""
+        return _stored_definition(connection, parts) is not None
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
@@ -131,14 +136,19 @@ def _declared(kind: Any) -> str:
     return next((name for base, name in known.items() if isinstance(kind, base)), "")
 
 
-def _without_collations(connection: Connection, origin: Origin) -> bool:
-    """Say whether a table's definition names no collation at all; to undo one that is not there costs a sixth."""
-    if not origin.parts:
-        return False
-    schema = connection.dialect.identifier_preparer.quote_identifier(("main", *origin.parts)[-2])
-    query = f"SELECT sql FROM {schema}.sqlite_master WHERE type = 'table' AND lower(name) = lower(?)"
-    found = connection.exec_driver_sql(query, (origin.parts[-1],)).scalars().all()
-    return len(found) == 1 and bool(_PLAIN_TABLE.match(str(found[0]))) and "collate" not in str(found[0]).lower()
+def _stored_definition(connection: Connection, parts: tuple[str, ...]) -> str | None:
+    """Return the definition of a plain table in lower case, None for all else; temporary ones come before others.
+
+    Where it names no collation, none has to be undone, which costs a sixth.
+    """
+    for schema in parts[-2:-1] or ("temp", "main"):
+        master = f"{connection.dialect.identifier_preparer.quote_identifier(schema)}.sqlite_master"
+        query = f"SELECT sql FROM {master} WHERE type IN ('table', 'view') AND lower(name) = lower(?)"
+        found = connection.exec_driver_sql(query, (parts[-1],)).scalars().all()
+        if found:
+            definition = str(found[0])
+            return definition.lower() if len(found) == 1 and _PLAIN_TABLE.match(definition) else None
+    return None
 
 
 def _boolean(stored: Any) -> Any:

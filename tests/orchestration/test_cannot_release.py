@@ -187,6 +187,22 @@ def test_data_that_changed_after_its_checks_in_duckdb(any_pipeline: Pipeline) ->
     refuses(any_pipeline, "the data is not the data that was judged")
 
 
+@pytest.mark.parametrize("any_pipeline", ["duckdb"], indirect=True)
+def test_a_view_with_other_rows_at_every_read(any_pipeline: Pipeline) -> None:
+    """The checks and the fingerprint see its first rows, the release would see others."""
+    judging(any_pipeline)
+    any_pipeline.write("safe", safe_rows())
+    any_pipeline.write("unsafe", unsafe_rows())
+    any_pipeline.execute("DROP TABLE judged")
+    any_pipeline.execute("CREATE SEQUENCE reads")
+    any_pipeline.execute(
+        "CREATE VIEW judged AS WITH turn AS MATERIALIZED (SELECT nextval('reads') AS n) "
+        "SELECT safe.* FROM safe, turn WHERE n = 1 UNION ALL SELECT unsafe.* FROM unsafe, turn WHERE n > 1"
+    )
+    assert any_pipeline.run("judged").success
+    refuses(any_pipeline, "the data is not the data that was judged")
+
+
 def test_a_frame_that_changed_after_its_checks(pipeline: Pipeline) -> None:
     frames = {"now": safe_rows()}
 
