@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privacy_plugin.generalization import generalize
     from privacy_plugin.generated import audit_generated
     from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
+    from privacy_plugin.itemset_releases import private_itemsets, randomized_itemset_counts
     from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger_in_use import using_ledger
@@ -76,6 +77,8 @@ _HOMES = {
     "multidimensional_presence": "presence",
     "population_marginals": "presence",
     "presence_bounds": "kernels.presence_harm",
+    "private_itemsets": "itemset_releases",
+    "randomized_itemset_counts": "itemset_releases",
     "randomized_response": "randomized_cells",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
@@ -152,6 +155,8 @@ __all__ = [
     "presence_confidence",
     "privacy_budget",
     "privacy_score",
+    "private_itemsets",
+    "randomized_itemset_counts",
     "randomized_response",
     "read_hierarchy",
     "reidentification_risk",

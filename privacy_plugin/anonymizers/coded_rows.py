@@ -69,6 +69,15 @@ class CodedRows:
         return int(self.counts.sum())
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What is taken to be known without looking at the rows."""
+        found = ["the number of rows is public"]
+        if self.undeclared:
+            names = ", ".join(self.undeclared)
+            found.append(f"the values that occur in each column are public (no domain was declared for {names})")
+        return tuple(found)
+
+    @property
     def columns(self) -> int:
         """How many columns there are beside the given one."""
         return len(self.names)

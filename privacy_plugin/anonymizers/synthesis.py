@@ -146,13 +146,8 @@ def _drawn(
 
 
 def _assumptions(rows: CodedRows, given: str | None) -> tuple[str, ...]:
-    found = ["the number of rows is public"]
-    if rows.undeclared:
-        names = ", ".join(rows.undeclared)
-        found.append(f"the values that occur in each column are public (no domain was declared for {names})")
-    if given is not None:
-        found.append(f"column {given!r} was chosen as the given one without looking at the data")
-    return tuple(found)
+    chosen = f"column {given!r} was chosen as the given one without looking at the data"
+    return rows.assumptions if given is None else (*rows.assumptions, chosen)
 
 
 def require_mode(unit: str) -> None:
