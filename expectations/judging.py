@@ -11,6 +11,7 @@ from privacy_plugin.measuring import Tables
 from privacy_plugin.metrics.registry import Metric
 from privacy_plugin.requirement import Finding, Requirement, require
 from privacy_plugin.sources import open_source
+from privacy_plugin.sources.joining import snapshots
 
 # The arguments of an expectation that belong neither to the limit nor to the metric's options.
 _SURROUNDINGS = ("unit", "population")
@@ -62,10 +63,12 @@ def _judged(requirement: Requirement, engine: Any, domain: Mapping[str, Any], ar
     """Judge inside the engine; GX would record the text of an exception, which may quote the data."""
     roles = {name: arguments.get(name) for name in requirement.definition.roles}
     try:
-        with read_batch(engine, domain) as data, open_source(data).snapshot() as source:
+        found = find_population(engine, arguments.get("population"))
+        compared = None if found is None else open_source(found)
+        with read_batch(engine, domain) as data, snapshots(open_source(data), compared) as (source, others):
             tables = Tables(source)
             tables.count_rows()
-            population = find_population(engine, arguments.get("population"))
+            population = None if others is None else Tables(others)
             return requirement.judge(tables, unit=arguments.get("unit"), population=population, **roles)
     except PrivacyPluginError as problem:
         reason = str(problem)

@@ -1,7 +1,7 @@
 """The gate: judge a table by column roles and requirements, closed unless everything was looked at and passed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,7 @@ from privacy_plugin.measuring import Tables
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirement import Finding, Requirement
 from privacy_plugin.sources import Fingerprint, open_source
+from privacy_plugin.sources.joining import snapshots
 
 ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
 
@@ -155,9 +156,8 @@ def require_one_second_table(requirements: Sequence[Requirement]) -> None:
 
 @contextmanager
 def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | None]]:
-    with ExitStack() as stack:
-        source = stack.enter_context(open_source(data).snapshot())
-        others = None if population is None else stack.enter_context(open_source(population).snapshot())
+    compared = None if population is None else open_source(population)
+    with snapshots(open_source(data), compared) as (source, others):
         yield Tables(source), None if others is None else Tables(others)
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.ledger_in_use import account_of
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.joining import join_groups
 
 Progress = Callable[[float, int], None]
 
@@ -36,6 +38,7 @@ class Tables:
         """Take an open source."""
         self.source = source
         self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
+        self._joined: dict[tuple[str, ...], tuple[Tables, FrequencyTable, Population]] = {}
         self._rows: int | None = None
 
     def count_rows(self) -> int:
@@ -52,10 +55,39 @@ class Tables:
             if set(columns) <= set(known):
                 return table.project(columns)
         table = self.source.frequencies(columns)
-        if self._rows is not None and table.rows != self._rows:  # a driver that cuts results short
-            raise SourceError(f"the groups hold {table.rows:,} rows, but the table has {self._rows:,}")
+        self._require_all(table.rows)
         self._grouped[tuple(columns)] = table
         return table
+
+    def compared(
+        self, second: "Tables", columns: Sequence[str], wanted: Sequence[str] | None = None, *, whole: bool = False
+    ) -> tuple[FrequencyTable, Population]:
+        """Group by some columns, and a second table by the same (or `wanted`) ones: in the engine that has both.
+
+        Of the second table the engine then hands over only what both share, unless the `whole` of it is needed.
+        """
+        if whole or (wanted is not None and list(wanted) != list(columns)):
+            return self.frequencies(columns), second.frequencies(columns if wanted is None else wanted)
+        known = self._joined.get(tuple(columns))
+        if known is None or known[0] is not second:
+            known = second, *self._join(second, columns)
+            self._joined[tuple(columns)] = known
+        return known[1:]
+
+    def _join(self, population: "Tables", columns: Sequence[str]) -> tuple[FrequencyTable, Population]:
+        for each in (self, population):
+            require_columns(columns, each.source.columns)
+        found = join_groups(self.source, population.source, columns)
+        if found is None:
+            return self.frequencies(columns), population.frequencies(columns)
+        self._require_all(found.table.rows)
+        population._require_all(found.population.rows)
+        self._grouped[tuple(columns)] = found.table
+        return found.table, found.population
+
+    def _require_all(self, rows: int) -> None:
+        if self._rows is not None and rows != self._rows:  # a driver that cuts results short
+            raise SourceError(f"the groups hold {rows:,} rows, but the table has {self._rows:,}")
 
 
 def measure(
@@ -99,8 +131,11 @@ def measure(
     if unit is not None:  # a grouping of rows would pass for one of people
         raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
-    compared = others.frequencies([name for role in metric.compared_roles for name in _listed(roles[role])])
-    return metric.measure(tables.frequencies(columns), **{str(metric.second_table): compared}, **roles, **options)
+    wanted = [name for role in metric.compared_roles for name in _listed(roles[role])]
+    # an original is needed whole; generalized values are matched here, by meaning, with all groups of the population
+    whole = metric.second_table != "population" or bool(options.get("hierarchies"))
+    table, compared = tables.compared(others, columns, wanted, whole=whole)
+    return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
 
 
 def _listed(names: str | list[str]) -> list[str]:

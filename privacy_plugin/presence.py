@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from privacy_plugin.anonymizers.multidimensional_presence import PresenceRegions, presence_regions
-from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.values import Value, canonical
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import Value
 from privacy_plugin.metrics.population_marginals import marginals_of
-from privacy_plugin.sources import open_source
+from privacy_plugin.sources import Source, open_source
 
 
 def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str, dict[Value, int]]:
@@ -94,27 +93,26 @@ class PresenceGeneralization:
         """Return plain data without a value of the tables."""
         return self.regions.to_dict()
 
-    def apply(self, research: Any, *, keep: Sequence[str] | None = None) -> Any:
-        """Return the research frame with generalized quasi-identifiers, which become text; rows keep their order.
+    def apply(self, research: Any, *, target: str | None = None, keep: Sequence[str] | None = None) -> Any:
+        """Generalize the research table where it lies; only groups are read, and quasi-identifiers become text.
 
-        Frames in this process (pandas, polars, Arrow) return a frame of their kind; `keep` names its columns
-        (default: all). Rows whose values the population does not have are refused.
+        Frames return a new frame, in which rows keep their order; a database table or a file needs the `target` that is
+        created, whole or not at all. `keep` names the columns of the result (default: all). Raises ParameterError for
+        rows whose values the population does not have, and InfeasibleError for a table that is not delta-present in
+        these regions; nothing is written then.
         """
-        with open_source(research).snapshot() as source:
-            if not hasattr(source, "coded") or not hasattr(source, "rebuilt"):
-                raise SourceError(
-                    f"regions are applied to a pandas, polars or Arrow frame, not to a table of {source.engine}; "
-                    "generalize() writes in every engine"
-                )
-            columns = self.regions.columns
-            require_columns(columns, source.columns)
-            kept = tuple(source.columns if keep is None else keep)
-            require_columns(kept, source.columns, role="keep")
-            rows = source.row_count()
-            coded = [source.coded(name, 0, rows) for name in columns]
-            codes = [
-                self.regions.codes_of(name, [canonical(value) for value in column.values])[column.codes]
-                for name, column in zip(columns, coded, strict=True)
-            ]
-            texts = self.regions.texts(np.column_stack(codes))
-            return source.rebuilt(kept, {name: text for name, text in texts.items() if name in kept}, None)
+        source = open_source(research)
+        return source.recode(self.recoding(source, keep=keep), target=target)
+
+    def recoding(self, source: Source, *, keep: Sequence[str] | None = None) -> Recoding:
+        """Work out what every combination of quasi-identifiers becomes."""
+        columns = self.regions.columns
+        require_columns(columns, source.columns)
+        table = source.frequencies(columns)
+        table.require_rows()
+        return Recoding(
+            keep=tuple(source.columns if keep is None else keep),
+            mappings={},
+            combined_columns=columns,
+            combined=self.regions.recoded(table),
+        )

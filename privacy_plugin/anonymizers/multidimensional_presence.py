@@ -17,8 +17,6 @@ from privacy_plugin.metrics.delta_presence import DeltaPresence, delta_presence
 from privacy_plugin.metrics.population_join import join_population
 from privacy_plugin.metrics.presence_confidence import read_pair
 
-Texts = dict[str, npt.NDArray[np.object_]]
-
 _LARGEST = 2**62
 
 
@@ -41,6 +39,7 @@ class PresenceRegions:
     region_levels: Codes = field(repr=False)
     """For every distinct row of the population the level of every column in its region."""
     levels: tuple[Levels, ...] = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the tables."""
@@ -56,18 +55,35 @@ class PresenceRegions:
             "population": self.population.rows,
         }
 
-    def codes_of(self, column: str, values: Sequence[Value]) -> Integers:
-        """Return the codes of values in the population; -1 where nobody has them."""
-        known = {key(value): code for code, value in enumerate(self.population.dictionary(column))}
-        return np.array([known.get(key(value), -1) for value in values], dtype=np.int64)
+    def recoded(self, table: FrequencyTable) -> tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...]:
+        """Return what every distinct row of a table over the columns becomes, after measuring that table too.
 
-    def texts(self, codes: Integers) -> Texts:
-        """Return what rows, given by their codes in the population, become: a text a cell, None where missing."""
+        The regions were made for one table: another one is delta-present in them only if it is found to be.
+        """
+        codes = np.column_stack([self._codes_of(table, name) for name in self.columns])
         rows = self._rows(codes)
-        return {
-            name: _texts(self.levels[position], self.region_levels[rows, position], codes[:, position])
-            for position, name in enumerate(self.columns)
-        }
+        texts = [
+            _texts(levels, self.region_levels[rows, position], codes[:, position]).tolist()
+            for position, levels in enumerate(self.levels)
+        ]
+        positions = np.arange(table.distinct, dtype=np.int64)
+        generalized = FrequencyTable.from_columns(self.columns, [positions] * len(texts), texts, table.counts)
+        found = delta_presence(
+            generalized, quasi_identifiers=self.columns, population=self.population, hierarchies=self.hierarchies
+        )
+        if not isinstance(found, DeltaPresence) or found.minimum < self.delta[0] or found.maximum > self.delta[1]:
+            raise InfeasibleError(
+                f"in these regions the table would be present with {float(found.lowest):.4g} to "
+                f"{float(found.highest):.4g}, and delta is {float(self.delta[0]):g} to {float(self.delta[1]):g}; "
+                "they were made for another table: make new ones"
+            )
+        return tuple((table.values(row), new) for row, new in enumerate(zip(*texts, strict=True)))
+
+    def _codes_of(self, table: FrequencyTable, column: str) -> Integers:
+        """Return the codes of a column in the population; -1 where nobody has the value."""
+        known = {key(value): code for code, value in enumerate(self.population.dictionary(column))}
+        codes = np.array([known.get(key(value), -1) for value in table.dictionary(column)], dtype=np.int64)
+        return codes[table.column_codes(column)]
 
     def _rows(self, codes: Integers) -> Integers:
         """Find rows among the distinct rows of the population."""
@@ -81,8 +97,8 @@ class PresenceRegions:
         strangers |= own[places] != wanted
         if strangers.any():
             raise ParameterError(
-                f"{int(strangers.sum()):,} of {len(codes):,} rows have values that nobody in the population has; "
-                "everybody in the table must be in the population"
+                f"{int(strangers.sum()):,} of the table's {len(codes):,} combinations of values do not occur in the "
+                "population; everybody in the table must be in the population"
             )
         return places
 
@@ -125,6 +141,7 @@ def presence_regions(
         population=everybody,
         region_levels=reached,
         levels=levels,
+        hierarchies=dict(hierarchies),
     )
 
 

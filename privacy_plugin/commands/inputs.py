@@ -14,6 +14,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
+from privacy_plugin.sources.joining import JoinedGroups, join_groups
 from privacy_plugin.sources.protocol import Make, VerifyAll
 
 
@@ -88,6 +89,15 @@ class WithoutColumns:
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group."""
         return self._source.frequencies(columns, unit=unit)
+
+    @property
+    def bind(self) -> Any:
+        """The engine or connection of the database that the table lies in, if it does."""
+        return getattr(self._source, "bind", None)
+
+    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+        """Join with the groups of a population, where the engine can."""
+        return join_groups(self._source, population, columns)
 
     def row_count(self) -> int:
         """Count the rows."""

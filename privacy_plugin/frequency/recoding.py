@@ -14,7 +14,9 @@ class Recoding:
 
     `mappings[column]` gives the new value of every original value (both canonical); columns without a mapping
     stay as they are. `suppressed` holds tuples of *new* values over `suppressed_columns`: their rows are left
-    out (`drop`) or have `*` in all those columns (`mask`).
+    out (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
+    several columns at once: pairs of original and new values over `combined_columns`, one for every combination;
+    they need not all be kept.
     """
 
     keep: tuple[str, ...]
@@ -22,11 +24,15 @@ class Recoding:
     suppressed_columns: tuple[str, ...] = ()
     suppressed: frozenset[tuple[Value, ...]] = field(default_factory=frozenset)
     suppression: Literal["drop", "mask"] = "drop"
+    combined_columns: tuple[str, ...] = ()
+    combined: tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         require_columns(self.keep, self.keep, role="keep")
         if self.suppression not in ("drop", "mask"):  # anything else would leave the rows as they are
             raise ParameterError(f"suppression must be drop or mask, not {self.suppression!r}")
+        if self.combined_columns and (self.mappings or self.suppressed):
+            raise ParameterError("values are recoded column by column or in combination, not both")
         for column in (*self.mappings, *self.suppressed_columns):
             if column not in self.keep:
                 raise ColumnError(f"column {column!r} is recoded but not kept")

@@ -9,6 +9,7 @@ import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass
 from privacy_plugin.metrics.population_join import (
     Hierarchies,
@@ -60,7 +61,7 @@ def delta_presence(
     table: FrequencyTable,
     *,
     quasi_identifiers: Sequence[str],
-    population: FrequencyTable,
+    population: Population,
     hierarchies: Hierarchies | None = None,
 ) -> DeltaPresence:
     """Return the least and the largest probability with which people of the population are in the table.
@@ -71,7 +72,7 @@ def delta_presence(
     stand for where the population holds original values; without it both are in the same form. Merging classes moves
     both ends inwards (theorem 1), so a lattice search may prune. Missing values are a category of their own. Exact
     fractions; needs one row a person in both tables. The spread is over the people of the population. Cost: each
-    table is grouped in its own engine, then the groups are joined.
+    table is grouped in its own engine, and the groups are joined: there, if both live in one.
 
     >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (41,), (41,), (55,)])
     >>> some = FrequencyTable.from_rows(["age"], [(30,), (41,), (41,)])
@@ -89,28 +90,28 @@ def delta_presence(
         maximum=highest,
         parameters={"quasi_identifiers": list(quasi_identifiers), "generalized": hierarchies is not None},
         rows=int(people.sum()),
-        classes=len(people),
+        classes=len(joined.classes) + joined.other_groups,
         spread=Spread(values=rows / people, people=people),
         worst=_extremes(joined, rows, people),
         details={
             "minimum": lowest,
             "maximum": highest,
             "research_rows": joined.table.rows,
-            "people_in_no_class_of_the_table": int(joined.uncovered.sum()),
+            "people_in_no_class_of_the_table": joined.other_people,
         },
         notes=("people are those of the population; its groups without a row of the table count as classes",),
     )
 
 
 def presence_counts(joined: PopulationJoin) -> tuple[Integers, Integers]:
-    """Return rows of the table and people of the population for every class, those without rows included."""
-    uncovered = joined.uncovered
-    rows = np.concatenate([joined.classes.sizes, np.zeros(len(uncovered), dtype=np.int64)])
-    return rows, np.concatenate([joined.people, uncovered])
+    """Return rows of the table and people of the population for every class, and at last for all who are in none."""
+    if not joined.other_people:
+        return joined.classes.sizes, joined.people
+    return np.append(joined.classes.sizes, 0), np.append(joined.people, joined.other_people)
 
 
 def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple[WorstClass, ...]:
-    """Pick the classes with the largest and with the least probabilities."""
+    """Pick the classes with the largest and with the least probabilities; who is in no class is one of them."""
     order = np.lexsort((people, rows / people))
     chosen = dict.fromkeys([*order[::-1][:_HIGHEST_SHOWN].tolist(), *order[:_LOWEST_SHOWN].tolist()])
     return tuple(
@@ -125,11 +126,6 @@ def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple
 
 
 def _members(joined: PopulationJoin, index: int) -> dict[str, Any]:
-    inside = index < len(joined.classes)
-    table = joined.table if inside else joined.population
-    row = (
-        int(joined.classes.example_rows[index])
-        if inside
-        else int(np.flatnonzero(joined.class_of < 0)[index - len(joined.classes)])
-    )
-    return dict(zip(table.columns, table.values(row), strict=True))
+    if index == len(joined.classes):
+        return {}
+    return dict(zip(joined.table.columns, joined.table.values(int(joined.classes.example_rows[index])), strict=True))

@@ -10,6 +10,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric
@@ -47,7 +48,7 @@ def journalist_risk(
     table: FrequencyTable,
     *,
     quasi_identifiers: Sequence[str],
-    population: FrequencyTable,
+    population: Population,
     variant: Variant = "highest",
     threshold: float | None = None,
     hierarchies: Hierarchies | None = None,
@@ -59,7 +60,8 @@ def journalist_risk(
     `share_at_risk`: the share of rows with 1/F strictly above `threshold`. El Emam and Dankar 2008; El Emam 2013,
     chapter 16, has the two averages. Rows that the population lacks are an input error. `hierarchies` says what
     generalized values stand for where the population holds original values. Missing values are a category of their
-    own. Exact fractions. Cost: each table is grouped in its own engine, then the groups are joined.
+    own. Exact fractions. Cost: each table is grouped in its own engine, and the groups are joined: there, if both live
+    in one.
 
     >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (30,), (41,)])
     >>> some = FrequencyTable.from_rows(["age"], [(30,)])
@@ -83,7 +85,7 @@ def journalist_risk(
         classes=len(joined.classes),
         spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
         worst=worst_classes(joined.table, joined.classes, risks, lowest_first=False),
-        details={"population": joined.population.rows},
+        details={"population": joined.everybody},
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric
@@ -26,7 +27,7 @@ def k_map(
     table: FrequencyTable,
     *,
     quasi_identifiers: Sequence[str],
-    population: FrequencyTable,
+    population: Population,
     hierarchies: Hierarchies | None = None,
 ) -> Measurement:
     """Return the number of people of the population in the smallest class that has a row of the table.
@@ -35,7 +36,7 @@ def k_map(
     Sweeney 2002, section 4. Rows that the population lacks are an input error. `hierarchies` says what generalized
     values of the table stand for where the population holds original values. Missing values are a category of their
     own. Whole numbers, exact. The spread is over the rows of the table. Cost: each table is grouped in its own
-    engine, then the groups are joined.
+    engine, and the groups are joined: in that engine where both live in one.
 
     >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (30,), (41,)])
     >>> some = FrequencyTable.from_rows(["age"], [(30,)])
@@ -52,5 +53,5 @@ def k_map(
         classes=len(joined.classes),
         spread=Spread(values=people.astype(np.float64), people=joined.classes.sizes),
         worst=worst_classes(joined.table, joined.classes, people, lowest_first=True),
-        details={"population": joined.population.rows},
+        details={"population": joined.everybody},
     )

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacy_plugin.errors import ColumnError, ParameterError, unknown_name
+from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, unknown_name
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.shared_population import Population, SharedPopulation
 from privacy_plugin.frequency.values import KIND_WORDS, SUPPRESSED, Key, Value, key, kind, label
 
 Hierarchies = Mapping[str, Hierarchy]
@@ -26,11 +27,15 @@ class PopulationJoin:
     """People of the population in every class of the research table, never fewer than the class has rows."""
     class_of: Integers
     """For every distinct row of the population its class, -1 where it has none."""
+    other_people: int
+    """People of the population in no class of the research table."""
+    other_groups: int
+    """How many distinct rows those people have."""
 
     @property
-    def uncovered(self) -> Integers:
-        """People of the population in every one of its distinct rows that no class covers."""
-        return self.population.counts[self.class_of < 0]
+    def everybody(self) -> int:
+        """How many people the population has."""
+        return int(self.people.sum()) + self.other_people
 
 
 def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
@@ -43,7 +48,7 @@ def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
 
 def join_population(
     table: FrequencyTable,
-    population: FrequencyTable,
+    population: Population,
     *,
     quasi_identifiers: Sequence[str],
     hierarchies: Hierarchies | None = None,
@@ -59,6 +64,12 @@ def join_population(
     for name in hierarchies or ():
         if name not in quasi_identifiers:
             raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
+    elsewhere = (0, 0)
+    if isinstance(population, SharedPopulation):
+        if hierarchies:
+            raise ParameterError("a population that an engine has joined with the table cannot be generalized")
+        elsewhere = population.other_people, population.other_groups
+        population = population.groups
     for each in (table, population):
         each.require_one_row_a_person("a comparison with the population")
     research = table.project(quasi_identifiers)
@@ -76,7 +87,16 @@ def join_population(
     class_of[rows] = found
     people = sum_by(found, everybody.counts[rows], len(classes))
     _require_subset(research, everybody, classes, people, matches)
-    return PopulationJoin(table=research, classes=classes, population=everybody, people=people, class_of=class_of)
+    uncovered = everybody.counts[class_of < 0]
+    return PopulationJoin(
+        table=research,
+        classes=classes,
+        population=everybody,
+        people=people,
+        class_of=class_of,
+        other_people=int(uncovered.sum()) + elsewhere[0],
+        other_groups=len(uncovered) + elsewhere[1],
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,6 +113,7 @@ def _matches(
     research: FrequencyTable, population: FrequencyTable, column: str, hierarchy: Hierarchy | None
 ) -> _Matches:
     require_whole_codes(population.dictionary(column), column, hierarchy)
+    require_one_meaning(research.dictionary(column), population.dictionary(column), column, hierarchy)
     known = {key(value): code for code, value in enumerate(research.dictionary(column))}
     found = [
         sorted({known[name] for name in _names(value, hierarchy) if name in known})
@@ -123,11 +144,44 @@ def _names(value: Value, hierarchy: Hierarchy | None) -> list[Key]:
 
 
 def ancestors(hierarchy: Hierarchy, value: Value) -> tuple[Value, ...]:
-    """Return what a value is generalized to; one that the hierarchy does not cover stays what it is."""
+    """Return what a value is generalized to, level by level; one that the hierarchy does not cover stays what it is."""
     path = hierarchy.path(value)
-    if path is None:  # a missing value is a category of its own up to the last level
-        return (SUPPRESSED,) if value is None and hierarchy.height else ()
-    return path
+    if path is None and value is None and hierarchy.height:  # missing is a category of its own up to the last level
+        return (*[None] * (hierarchy.height - 1), SUPPRESSED)
+    return (value,) * hierarchy.height if path is None else path
+
+
+def require_one_meaning(
+    used: Sequence[Value], originals: Sequence[Value], column: str, hierarchy: Hierarchy | None
+) -> None:
+    """Refuse a label of the table that stands for different groups on different levels.
+
+    A table does not say which level a label is of, but who made it knows, and who reads the hierarchy may: to count the
+    people of all groups that share the label would hide the few of the one that was meant. So it is with `*` where some
+    values of the population are suppressed already, or before the last level.
+    """
+    if hierarchy is None:
+        return
+    wanted = {_called(value) for value in used}
+    listed = [(value, *ancestors(hierarchy, value)) for value in originals]
+    meant: dict[Key, set[bytes]] = {}
+    for level in range(hierarchy.height + 1):
+        groups: dict[Key, list[int]] = {}
+        for number, names in enumerate(listed):
+            groups.setdefault(_called(names[level]), []).append(number)
+        for name in wanted & groups.keys():
+            meant.setdefault(name, set()).add(np.array(groups[name]).tobytes())
+    several = sum(len(groups_of) > 1 for groups_of in meant.values())
+    if several:
+        raise HierarchyError(
+            f"column {column!r}: on its levels, the original values among them, the hierarchy uses one label for "
+            f"different groups, and the table has {several:,} such values; give every group a label of its own"
+        )
+
+
+def _called(value: Value) -> Key:
+    """The name of a value, the same for a number and its text: recoding writes text."""
+    return key(value) if value is None else key(label(value))
 
 
 def _pairs(

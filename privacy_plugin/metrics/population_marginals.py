@@ -11,7 +11,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
-from privacy_plugin.metrics.population_join import ancestors, require_whole_codes
+from privacy_plugin.metrics.population_join import ancestors, require_one_meaning, require_whole_codes
 
 Marginals = Mapping[str, Mapping[Any, int]] | FrequencyTable
 
@@ -100,7 +100,13 @@ def _know(
     people, leaves = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.int64)
     complete = sum(int(count) for count in listed.values()) == population_size
     others = 0
-    if values == (SUPPRESSED,):  # everybody, whatever the marginals list
+    originals = [canonical(value) for value, count in listed.items() if count]
+    if values == (SUPPRESSED,):  # everybody, whatever the marginals list, unless they list such people apart
+        if hierarchy is None and SUPPRESSED in originals and originals != [SUPPRESSED]:
+            raise ParameterError(
+                f"column {column!r} is suppressed in the table, but of some people only in the marginals"
+            )
+        require_one_meaning(values, originals, column, hierarchy)
         people[0] = population_size
         leaves[0] = sum(1 for count in listed.values() if count)
     else:
@@ -127,6 +133,7 @@ def _owners(
     known = {_text(value): code for code, value in enumerate(values)}
     originals = [canonical(value) for value in listed]
     require_whole_codes(originals, column, hierarchy)
+    require_one_meaning(values, originals, column, hierarchy)
     texts = [_text(value) for value in originals]
     if len(known) != len(values) or len(set(texts)) != len(texts):
         raise ColumnError(f"two values of column {column!r} have the same text; give the column one type")

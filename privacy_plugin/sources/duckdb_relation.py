@@ -13,6 +13,7 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import CodedColumn, grouped_table
 from privacy_plugin.sources.digest import checked_buckets, compose
 from privacy_plugin.sources.duckdb_terms import (
@@ -27,6 +28,7 @@ from privacy_plugin.sources.duckdb_terms import (
     row_hash,
     stable_type,
 )
+from privacy_plugin.sources.joining import JoinedGroups, joined_table
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.translation import Translator, require_no_target
@@ -64,6 +66,36 @@ class DuckDBRelation:
         coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
         missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
         return grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
+
+    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+        """Group this relation and another of the same connection, and join the groups in DuckDB."""
+        if not isinstance(population, DuckDBRelation):
+            return None
+        for each in (self, population):
+            require_columns(columns, each.columns)
+        if any(self._types[name] != population._types[name] for name in columns):
+            return None
+        kept = ", ".join(f"c{position}" for position in range(len(columns)))
+        shown = ", ".join(f"CASE WHEN n > 0 THEN c{p} END AS c{p}" for p in range(len(columns)))
+        try:
+            under = self._side(columns, rows=_COUNT).union(population._side(columns, people=_COUNT))
+        except duckdb.InvalidInputException:  # relations of two connections
+            return None
+        with told_as_source_error("joining the groups of two relations"):
+            groups = (
+                under.aggregate(f"{kept}, {_SUMS}", kept)
+                .project(f"{shown}, n > 0 AS inside, n, people")
+                .aggregate(f"{kept}, {_SUMS}, {_COUNT} AS groups", f"inside, {kept}")
+                .to_arrow_table()
+            )
+        coded = [self._decoded(name, groups.column(position)) for position, name in enumerate(columns)]
+        return joined_table(columns, coded, *(groups.column(name).to_numpy() for name in ("n", "people", "groups")))
+
+    def _side(self, columns: Sequence[str], *, rows: str = "0", people: str = "0") -> Any:
+        terms = [self._term(name) for name in columns]
+        named = ", ".join(f"{term} AS c{position}" for position, term in enumerate(terms))
+        measures = f"CAST({rows} AS BIGINT) AS n, CAST({people} AS BIGINT) AS people"
+        return self._relation.aggregate(f"{named}, {measures}", ", ".join(terms))
 
     def row_count(self) -> int:
         """Count the rows."""
@@ -157,7 +189,7 @@ class DuckDBRelation:
 
     def _joined(self, translator: Translator, rows: list[Any], hidden: list[tuple[int, ...]]) -> Any:
         recoding = translator.recoding
-        # DuckDB finds these two tables by the names of the variables, and keeps them as long as it needs them.
+        # DuckDB finds these tables by the names of the variables, and keeps them as long as it needs them.
         privacy_plugin_mapping = pa.Table.from_pylist(  # noqa: F841
             [dict(zip(_MAPPING.names, row, strict=True)) for row in rows], schema=_MAPPING
         )
@@ -173,6 +205,11 @@ class DuckDBRelation:
                 f'm{position}.old COLLATE "C" IS NOT DISTINCT FROM {self._cell(name, "s.")} COLLATE "C"'
             )
         condition = ""
+        privacy_plugin_combined = combinations_table(translator)  # noqa: F841
+        if recoding.combined_columns:
+            places = [translator.coded_columns.index(name) for name in recoding.combined_columns]
+            matches = [f"c.n{i} = {_translated(place, 'number')}" for i, place in enumerate(places)]
+            source += f" LEFT JOIN privacy_plugin_combined AS c ON {' AND '.join(matches)}"
         if recoding.suppressed:
             places = [translator.coded_columns.index(name) for name in recoding.suppressed_columns]
             matches = [f"h.v{i} = {_translated(place, 'number')}" for i, place in enumerate(places)]
@@ -208,6 +245,9 @@ class DuckDBRelation:
         return CodedColumn(codes=coded.codes, values=[decode(value) for value in coded.values])
 
 
+_UNKNOWN = "a value appeared that was not there when the recoding was prepared"
+_COUNT = f"{OWN}.count(*)"
+_SUMS = f"CAST({OWN}.sum(n) AS BIGINT) AS n, CAST({OWN}.sum(people) AS BIGINT) AS people"
 _MAPPING = pa.schema([("position", pa.int64()), ("old", pa.string()), ("new", pa.string()), ("number", pa.int64())])
 
 
@@ -224,6 +264,9 @@ def _output(translator: Translator, name: str) -> str:
     if name not in translator.text_columns:
         return f"s.{quote(name)}"
     text = _translated(translator.coded_columns.index(name), "new")
+    if name in translator.recoding.combined_columns:
+        place = translator.recoding.combined_columns.index(name)
+        text = f"CASE WHEN c.n0 IS NULL THEN {OWN}.error('{_UNKNOWN}') ELSE c.t{place} END"
     if name in translator.masked_columns:
         text = f"CASE WHEN h.v0 IS NOT NULL THEN '{SUPPRESSED}' ELSE {text} END"
     return f"{text} AS {quote(name)}"
@@ -231,5 +274,4 @@ def _output(translator: Translator, name: str) -> str:
 
 def _translated(position: int, what: str) -> str:
     """Return a column of a joined mapping; a row that found no match stops the query instead of passing as missing."""
-    unknown = "a value appeared that was not there when the recoding was prepared"
-    return f"CASE WHEN m{position}.number IS NULL THEN {OWN}.error('{unknown}') ELSE m{position}.{what} END"
+    return f"CASE WHEN m{position}.number IS NULL THEN {OWN}.error('{_UNKNOWN}') ELSE m{position}.{what} END"

@@ -17,6 +17,7 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
+from privacy_plugin.sources.joining import JoinedGroups
 from privacy_plugin.sources.protocol import (
     Fingerprint,
     Make,
@@ -52,6 +53,14 @@ class FileSource:
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
+
+    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+        """Group both files and join the groups in DuckDB."""
+        if not isinstance(population, FileSource):
+            return None
+        with told_as_source_error(f"reading {population._path.name!r}"), readable(population._path):
+            other = DuckDBRelation(self._connection.sql(_query(population._path)))
+        return self._relation.joined_groups(other, columns)
 
     def row_count(self) -> int:
         """Count the rows."""

@@ -74,9 +74,12 @@ class LocalSource(ABC):
         rows = self.row_count()
         coded = {name: compacted(self.coded(name, 0, rows)) for name in translator.coded_columns}
         translated = {name: translator.translate(name, column.values) for name, column in coded.items()}
-        hit = translator.suppressed_rows({name: translated[name].numbers[c.codes] for name, c in coded.items()})
-        texts: dict[str, Texts] = {}
+        numbers = {name: translated[name].numbers[column.codes] for name, column in coded.items()}
+        hit = translator.suppressed_rows(numbers)
+        texts: dict[str, Texts] = translator.combined_texts(numbers)
         for name in translator.text_columns:
+            if name in texts:
+                continue
             texts[name] = np.array(translated[name].texts, dtype=object)[coded[name].codes]
             if hit is not None and name in translator.masked_columns:
                 texts[name][hit] = SUPPRESSED

@@ -14,8 +14,10 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import grouped_table
 from privacy_plugin.sources.digest import BUCKET_DIGITS, checked_buckets, compose
+from privacy_plugin.sources.joining import JoinedGroups, joined_table
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import (
     Fingerprint,
@@ -80,6 +82,33 @@ class SparkSource:
             measures = [absent.alias("absent"), functions.count_distinct(functions.col("unit")).alias("n")]
         return self._frame.select(terms).groupBy(labels).agg(*measures)
 
+    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+        """Group this frame and another of the same session, and join the groups in Spark."""
+        joined = self.joined(population, columns) if isinstance(population, SparkSource) else None
+        if joined is None:
+            return None
+        with _told_as_source_error("joining the groups of"):
+            table = joined.toArrow()
+        coded = [code_array(table.column(position), name) for position, name in enumerate(columns)]
+        return joined_table(columns, coded, *(table.column(name).to_numpy() for name in ("n", "people", "groups")))
+
+    def joined(self, population: "SparkSource", columns: Sequence[str]) -> DataFrame | None:
+        """Return the joined groups as a Spark frame, not yet run; None for another session or types that differ."""
+        groups, others = self.groups(columns), population.groups(columns)
+        same = self._frame.sparkSession is population._frame.sparkSession
+        if not same or any(self._types[name] != population._types[name] for name in columns):
+            return None
+        labels = [f"c{position}" for position in range(len(columns))]
+        nobody = functions.lit(0).cast("long")
+        under = groups.withColumn("people", nobody).union(others.select(*labels, nobody, "n"))
+        joined = under.groupBy(labels).agg(functions.sum("n").alias("n"), functions.sum("people").alias("people"))
+        inside = functions.col("n") > 0
+        shown = [functions.when(inside, functions.col(label)).alias(label) for label in labels]
+        marked = joined.select(*shown, inside.alias("inside"), "n", "people")
+        totals = [functions.sum(name).alias(name) for name in ("n", "people")]
+        counted = functions.count(functions.lit(1)).alias("groups")
+        return marked.groupBy("inside", *labels).agg(*totals, counted).drop("inside")
+
     def row_count(self) -> int:
         """Count the rows."""
         with _told_as_source_error("counting rows"):
@@ -128,6 +157,8 @@ class SparkSource:
             named = mapping.toDF(f"old{position}", f"new{position}", f"number{position}")
             match = functions.col(f"k{position}").eqNullSafe(functions.col(f"old{position}"))
             joined = joined.join(functions.broadcast(named), match, "left")
+        if recoding.combined_columns:
+            joined = self._combined(translator, joined)
         if recoding.suppressed:
             joined = self._marked(translator, joined)
         outputs = [_output(translator, name, label) for name, label in labels.items()]
@@ -182,6 +213,14 @@ class SparkSource:
         translated = translator.translate(name, [coded.values[code] for code in coded.codes])
         arrays = [found.column("cell").cast(pa.string()), translated.texts, translated.numbers.tolist()]
         return self._frame.sparkSession.createDataFrame(pa.table(arrays, schema=_MAPPING))
+
+    def _combined(self, translator: Translator, joined: DataFrame) -> DataFrame:
+        """Join the combinations that are recoded together: numbers of the values, new texts."""
+        table = self._frame.sparkSession.createDataFrame(combinations_table(translator))
+        columns = translator.recoding.combined_columns
+        places = [translator.coded_columns.index(column) for column in columns]
+        matches = [functions.col(f"n{i}") == _translated(place, "number") for i, place in enumerate(places)]
+        return joined.join(functions.broadcast(table), matches, "left")
 
     def _marked(self, translator: Translator, joined: DataFrame) -> DataFrame:
         """Join the suppressed combinations: rows that are among them have `hidden` set."""
@@ -252,6 +291,11 @@ def _output(translator: Translator, name: str, label: str) -> Column:
     if name not in translator.text_columns:
         return functions.col(label).alias(name)
     text = _translated(translator.coded_columns.index(name), "new")
+    if name in translator.recoding.combined_columns:
+        place = translator.recoding.combined_columns.index(name)
+        text = functions.when(functions.col("n0").isNull(), functions.raise_error(functions.lit(_UNKNOWN))).otherwise(
+            functions.col(f"t{place}")
+        )
     if name in translator.masked_columns:
         text = functions.when(functions.col("hidden").isNotNull(), functions.lit(SUPPRESSED)).otherwise(text)
     return text.alias(name)

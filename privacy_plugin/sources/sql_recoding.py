@@ -60,6 +60,11 @@ class SqlRecoder:
             number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
             joined = joined.join(new, new.c.v0 == number)
             texts[name], codes[name] = new.c.v1, new.c.v2
+        if recoding.combined_columns:  # a row that finds no combination is lost here, and missed when rows are counted
+            combined = self._combined(translator)
+            columns, width = recoding.combined_columns, len(recoding.combined_columns)
+            joined = joined.join(combined, sa.and_(*[combined.c[f"v{i}"] == codes[c] for i, c in enumerate(columns)]))
+            texts |= {column: combined.c[f"v{width + i}"] for i, column in enumerate(columns)}
         hidden = self._hidden(translator) if recoding.suppressed else None
         if hidden is not None:
             columns = recoding.suppressed_columns
@@ -88,6 +93,10 @@ class SqlRecoder:
     def _hidden(self, translator: Translator) -> sa.FromClause:
         width = len(translator.recoding.suppressed_columns)
         return self._temporary.filled("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
+
+    def _combined(self, translator: Translator) -> sa.FromClause:
+        width, rows = len(translator.recoding.combined_columns), translator.combined_rows()
+        return self._temporary.filled("combined", ("BIGINT",) * width + ("TEXT",) * width, rows)
 
     def _columns(self, translator: Translator) -> list[SqlColumn]:
         text = self._rules.text_type

@@ -1,7 +1,7 @@
 """Tables and queries of a database, through SQLAlchemy: everything is computed there."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,9 +13,11 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.frequency_source import FrequencySource
+from privacy_plugin.sources.joining import JoinedGroups, joined_table
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.sql_counting import counted
 from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_joining import MEASURES, comparable, joined_query
 from privacy_plugin.sources.sql_numbered import numbered_query
 from privacy_plugin.sources.sql_origin import Origin, named_origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
@@ -100,6 +102,28 @@ class SqlTable:
                 require_columns([unit], tuple(described), role="unit")
             person = described[unit] if unit is not None else None
             return counted(connection, self._rules, self._origin, chosen, unit=person)
+
+    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+        """Group this table and another of the same engine or connection, and join the groups in the database.
+
+        Engines that only have the same URL may still differ in their sessions, and so in what a name means there.
+        """
+        if not isinstance(population, SqlTable) or population.bind is not self._bind:
+            return None
+        with self._connected("joining the groups of two tables") as connection:
+            chosen = [each._chosen(connection, columns) for each in (self, population)]
+            if not comparable(self._rules, *chosen):
+                return None
+            query = joined_query(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
+            groups, numbers = self._rules.fetch(connection, query, measures=MEASURES)
+        return joined_table(columns, groups, *numbers)
+
+    def beside(self, other: Source, held: Source) -> AbstractContextManager[Source] | None:
+        """Hold this table in the transaction that holds another one of the same engine or connection."""
+        connection = getattr(held, "bind", None)
+        if getattr(other, "bind", None) is not self._bind or not isinstance(connection, Connection):
+            return None
+        return self._held(connection)
 
     def row_count(self) -> int:
         """Count the rows in the database."""
@@ -234,3 +258,8 @@ class SqlTable:
             described = self._rules.describe(connection, self._origin)
         checked_names([column.name for column in described])
         return described
+
+    def _chosen(self, connection: Connection, columns: Sequence[str]) -> list[SqlColumn]:
+        described = {column.name: column for column in self._describe(connection)}
+        require_columns(columns, tuple(described))
+        return [described[name] for name in columns]

@@ -24,8 +24,8 @@ class Translation:
 class Translator:
     """Looks up new values by meaning (never by Python equality, which calls True and 1 the same).
 
-    Columns with a mapping become text, and so do masked columns, which must hold `*` beside their own values;
-    all others keep their type.
+    Columns with a mapping become text, and so do masked columns, which must hold `*` beside their own values, and
+    those that are recoded in combination; all others keep their type.
     """
 
     def __init__(self, recoding: Recoding, present: Sequence[str]) -> None:
@@ -34,11 +34,14 @@ class Translator:
         self.masked_columns: tuple[str, ...] = ()
         if recoding.suppression == "mask" and recoding.suppressed:
             self.masked_columns = recoding.suppressed_columns
-        self.text_columns = tuple(c for c in recoding.keep if c in recoding.mappings or c in self.masked_columns)
+        written = {*recoding.mappings, *self.masked_columns, *recoding.combined_columns}
+        self.text_columns = tuple(c for c in recoding.keep if c in written)
+        if recoding.combined_columns:
+            require_columns(recoding.combined_columns, present)
         self.coded_columns = tuple(
             c
-            for c in recoding.keep
-            if c in self.text_columns or (recoding.suppressed and c in recoding.suppressed_columns)
+            for c in dict.fromkeys((*recoding.keep, *recoding.combined_columns))
+            if c in written or (recoding.suppressed and c in recoding.suppressed_columns)
         )
         self._mappings = {
             column: {key(canonical(old)): new for old, new in mapping.items()}
@@ -85,6 +88,35 @@ class Translator:
         packed, _ = pack(joined, [len(self._numbers[column]) for column in columns])
         rows = len(packed) - len(wanted)
         return np.isin(packed[:rows], packed[rows:])
+
+    def combined_rows(self) -> list[tuple[Any, ...]]:
+        """Return the combinations as numbers followed by their new texts, once all columns are translated."""
+        rows = []
+        for old, new in self.recoding.combined:
+            named = zip(self.recoding.combined_columns, old, strict=True)
+            numbers = [self._numbers[column].get(key(canonical(value))) for column, value in named]
+            if None not in numbers:  # of values that do not occur there are no rows
+                rows.append((*numbers, *(_text(canonical(value)) for value in new)))
+        return rows
+
+    def combined_texts(self, numbers: Mapping[str, Integers]) -> dict[str, npt.NDArray[np.object_]]:
+        """Write the columns that are recoded in combination, given the numbers of every row's values."""
+        columns = self.recoding.combined_columns
+        if not columns:
+            return {}
+        rows, width = self.combined_rows(), len(columns)
+        joined = [np.append(numbers[c], [row[i] for row in rows]).astype(np.int64) for i, c in enumerate(columns)]
+        packed, _ = pack(joined, [len(self._numbers[column]) for column in columns])
+        known, wanted = packed[len(packed) - len(rows) :], packed[: len(packed) - len(rows)]
+        order = np.argsort(known, kind="stable")
+        places = np.searchsorted(known[order], wanted)
+        if len(wanted) and (not rows or (known[order][np.minimum(places, len(rows) - 1)] != wanted).any()):
+            raise HierarchyError("a combination of values has no new values; every combination of the data needs them")
+        return {
+            column: np.array([row[width + i] for row in rows], dtype=object)[order[places]]
+            for i, column in enumerate(columns)
+            if column in self.text_columns
+        }
 
     def _new_key(self, column: str, value: Value) -> Key:
         plain = canonical(value)

@@ -123,12 +123,16 @@ def duckdb_relation(table: Table, folder: Path) -> Any:
 
 def duckdb_sql(table: Table, folder: Path) -> Any:
     engine = sa.create_engine(f"duckdb:///{folder}/{secrets.token_hex(6)}.duckdb")
+    return sql_table(engine, _in_duckdb(engine, table, "t"))
+
+
+def _in_duckdb(engine: sa.Engine, table: Table, name: str) -> str:
     with engine.begin() as connection:
         raw: Any = connection.connection.driver_connection
         raw.register("loaded", table.arrow())
-        connection.exec_driver_sql("CREATE TABLE t AS SELECT * FROM loaded").all()
+        connection.exec_driver_sql(f"CREATE TABLE {name} AS SELECT * FROM loaded").all()
         raw.unregister("loaded")
-    return sql_table(engine, "t")
+    return name
 
 
 def sqlite(table: Table, folder: Path) -> Any:
@@ -165,6 +169,24 @@ def parquet_file(table: Table, folder: Path) -> Path:
     path = folder / f"{secrets.token_hex(6)}.parquet"
     pq.write_table(table.arrow(), path)
     return path
+
+
+def pair(engine: str, one: Table, other: Table, folder: Path) -> tuple[Any, Any]:
+    """Two tables in one place: a database, a connection, a session, a folder."""
+    if engine == "duckdb_relation":
+        connection = duckdb.connect()
+        for name, table in (("one", one), ("other", other)):
+            connection.register("loaded", table.arrow())
+            connection.execute(f"CREATE TABLE {name} AS SELECT * FROM loaded")
+        return connection.table("one"), connection.table("other")
+    if engine == "duckdb":
+        first = duckdb_sql(one, folder)
+        return first, sql_table(first.bind, _in_duckdb(first.bind, other, "other"))
+    first = LOADERS[engine](one, folder)
+    if engine == "sqlite":
+        _create(first.bind, other, [tuple(map(_for_sqlite, row)) for row in other.rows], "other")
+        return first, sql_table(first.bind, "other")
+    return first, LOADERS[engine](other, folder)
 
 
 Loader = Callable[[Table, Path], Any]

@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.sources import open_source, sql_table
+from privacy_plugin.sources.joining import join_groups
 from privacy_plugin.sources.polars_source import lazy_groups
-from tests.sources.loading import LOADERS, Table
+from tests.sources.loading import LOADERS, Table, pair
 
 ROWS, GROUPS = 20_000, 12
 TABLE = Table(
@@ -22,6 +23,8 @@ TABLE = Table(
         "person": [i // 2 for i in range(ROWS)],
     },
 )
+FEW = Table(kinds=TABLE.kinds, values={name: list(values[:2]) for name, values in TABLE.values.items()})
+JOINED = 3  # the two groups of the few rows, and one line for everybody else
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 
@@ -108,3 +111,33 @@ def test_spark_plans_an_aggregate(tmp_path: Path) -> None:
     plan = groups._jdf.queryExecution().optimizedPlan().toString()
     assert plan.startswith("Aggregate")
     assert groups.count() == GROUPS
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_of_a_population_in_the_same_database_only_what_the_table_shares(engine: str, tmp_path: Path) -> None:
+    few, everybody = pair(engine, FEW, TABLE, tmp_path)
+    ran: list[tuple[str, Any]] = []
+    sa.event.listen(few.bind, "after_cursor_execute", lambda c, u, text, given, *rest: ran.append((text, given)))
+    joined = join_groups(few, everybody, ["a", "b"])
+    assert joined is not None
+    assert (joined.population.other_groups, joined.population.rows) == (GROUPS - 2, ROWS)
+    (query,) = [(text, given) for text, given in ran if "GROUP BY" in text]
+    assert returned(few, [query]) == JOINED
+
+
+def test_of_a_population_in_the_same_duckdb(tmp_path: Path) -> None:
+    connection = duckdb.connect()
+    for name, table in (("few", FEW), ("everybody", TABLE)):
+        connection.register("loaded", table.arrow())
+        connection.execute(f"CREATE TABLE {name} AS SELECT * FROM loaded")
+    few, everybody = (open_source(connection.table(name)) for name in ("few", "everybody"))
+    connection.execute("PRAGMA enable_profiling = 'json'")
+    connection.execute(f"SET profiling_output = '{tmp_path}/profile.json'")
+    assert join_groups(few, everybody, ["a", "b"]) is not None
+    assert rows_collected(tmp_path / "profile.json") == JOINED
+
+
+@pytest.mark.spark
+def test_of_a_population_in_the_same_spark(tmp_path: Path) -> None:
+    sources: list[Any] = [open_source(frame) for frame in pair("spark", FEW, TABLE, tmp_path)]
+    assert sources[0].joined(sources[1], ["a", "b"]).count() == JOINED

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError
+from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
 from tests.oracles.frequencies import count_rows, meaning
@@ -128,6 +128,33 @@ def test_masked_rows(loaded: Any, tmp_path: Path) -> None:
     expected = [(smoker, rest if rest is None else str(rest), name) for smoker, rest, name in rows]
     assert sum(row[1] == "*" for row in expected) == 4
     assert counted(recoded(engine, data, recoding, tmp_path)) == count_rows(expected)
+
+
+def test_combinations_of_values(loaded: Any, tmp_path: Path) -> None:
+    """What a value becomes may depend on other columns, kept or not; what is missing may become a text, and back."""
+    engine, data, table, _ = loaded
+    pairs = []
+    for number, row in enumerate({tuple(map(meaning, r[:3])): r[:3] for r in table.rows}.values()):
+        pairs.append((tuple(row), (f"n{number}", None if number == 2 else f"a{number % 2}", "always")))
+    pairs.append((("nobody", pairs[0][0][1], None), ("-", "-", "-")))
+    recoding = Recoding(
+        keep=("rest", "age", "name"), mappings={}, combined_columns=("name", "age", "score"), combined=tuple(pairs)
+    )
+    new = {tuple(map(meaning, old)): after for old, after in pairs}
+    expected = [(row[5], *reversed(new[tuple(map(meaning, row[:3]))][:2])) for row in table.rows]
+    source = recoded(engine, data, recoding, tmp_path)
+    assert source.columns == ("rest", "age", "name")
+    assert counted(source) == count_rows(expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_combination_without_new_values_stops_everything(engine: str, tmp_path: Path) -> None:
+    data = LOADERS[engine](text_table(a=["x", "y"], b=["1", "2"]), tmp_path)
+    recoding = Recoding(keep=("a", "b"), mappings={}, combined_columns=("a", "b"), combined=((("x", "1"), ("X", "I")),))
+    with pytest.raises(PrivacyPluginError):
+        recoded(engine, data, recoding, tmp_path).frequencies(["a"])
+    with pytest.raises(ParameterError, match="not both"):
+        Recoding(keep=("a", "b"), mappings={"a": {}}, combined_columns=("a", "b"))
 
 
 def test_values_without_translation(loaded: Any, tmp_path: Path) -> None:
