@@ -38,6 +38,7 @@ class Bucketization:
     knowledge: int
     below: Fraction
     dealing: Dealing
+    neighbours: int | None
     private: bool
 
     @property
@@ -49,6 +50,7 @@ class Bucketization:
             "all ways to hand the values of the table to its people are equally likely to the attacker beforehand"
             + replay,
             "nothing but this pair is published: a second deal of the same people would intersect with it",
+            *(["the number of neighbours was chosen without looking at the values"] if self.neighbours else []),
         )
 
     @property
@@ -68,6 +70,7 @@ class Bucketization:
             "below": written(self.below),
             "disclosure": plain(self.disclosure),
             "dealing": self.dealing,
+            "neighbours": self.neighbours,
             "private": self.private,
             "assumptions": list(self.assumptions),
         }
@@ -82,6 +85,7 @@ def bucketize(
     below: float | Fraction | str,
     bucket: str = "bucket",
     dealing: Dealing = "random",
+    neighbours: int | None = None,
     targets: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
 ) -> Bucketization:
@@ -90,8 +94,10 @@ def bucketize(
     An attacker who knows everybody's bucket and any `knowledge` implications names nobody's value with probability
     `below` or more (`maximum_disclosure`, measured again on the result). Buckets are as small as could be found
     (`shared_by`: the people in an average person's bucket). People are dealt to them at random: then the promise holds
-    against somebody who knows this program, too. `dealing="similar"` puts people of similar quasi-identifiers together,
-    which keeps more of how values follow from them; whoever replays such a deal may learn more than was promised.
+    against somebody who knows this program, too. With `neighbours`, only about so many people of similar
+    quasi-identifiers are dealt among themselves, which keeps more of how values follow from them, and the promise too;
+    choose the number without trying which one works. `dealing="similar"` keeps most of it, but whoever replays such a
+    deal may learn more than was promised.
     Raises InfeasibleError, before anything is divided, when even one bucket of everybody is not safe: then a value is
     held by too many. Anatomy: Xiao and Tao 2006; safety: Martin et al. 2007; what is promised, why, and what is not, is
     said in `privacy_plugin.anonymizers.bucketize`.
@@ -114,7 +120,7 @@ def bucketize(
     (2, Fraction(1, 3), ['age', 'bucket'], ['bucket', 'disease'])
     """
     limit = require_safety(knowledge, below)
-    require_dealing(dealing)
+    require_dealing(dealing, neighbours)
     columns = [*quasi_identifiers, sensitive]
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
@@ -128,6 +134,7 @@ def bucketize(
         knowledge=knowledge,
         below=limit,
         dealing=dealing,
+        neighbours=neighbours,
         generator=generator,
     )
     individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
@@ -145,6 +152,7 @@ def bucketize(
         knowledge=knowledge,
         below=limit,
         dealing=dealing,
+        neighbours=neighbours,
         private=made.private,
     )
 
@@ -159,6 +167,7 @@ class _Deal:
     knowledge: int
     below: Fraction
     dealing: Dealing
+    neighbours: int | None
     generator: np.random.Generator | None
     made: Buckets = field(init=False)
     rows: tuple[NumberedRows, NumberedRows] = field(init=False)
@@ -172,6 +181,7 @@ class _Deal:
             knowledge=self.knowledge,
             below=self.below,
             dealing=self.dealing,
+            neighbours=self.neighbours,
             generator=self.generator,
         )
         people = NumberedRows(

@@ -2,15 +2,44 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.anonymizers.bucket_division import Part
+from privacy_plugin.anonymizers.bucket_division import Part, divide, is_safe
+from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.kernels.dealing import deal_singles
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def deal_groups(
+    held: npt.NDArray[np.integer], groups: Sequence[Integers], *, knowledge: int, below: Fraction
+) -> Integers:
+    """Give everybody a bucket, each group of people by itself: they step forward in the order given.
+
+    What becomes of a group depends on nothing but the values that come up in it, in their order. InfeasibleError when
+    one of several groups cannot be divided; everybody together must be known to be divisible.
+    """
+    buckets = np.empty(len(held), dtype=np.int64)
+    made = refused = 0
+    for people in groups:
+        _, values = np.unique(held[people], return_inverse=True)
+        counts = np.bincount(values)
+        if len(groups) > 1 and not is_safe([counts.tolist()], knowledge=knowledge, below=below):
+            refused += 1
+            continue
+        parts = divide(counts, knowledge=knowledge, below=below)
+        buckets[people] = made + deal(values, parts)
+        made += sum(part.buckets for part in parts)
+    if refused:
+        raise InfeasibleError(
+            f"no buckets can meet it inside {refused:,} of {len(groups):,} groups of neighbours, where too many have "
+            "the same value; deal among more neighbours, or among everybody"
+        )
+    return buckets
 
 
 def deal(held: Integers, parts: Sequence[Part]) -> Integers:

@@ -13,7 +13,11 @@ Whether they are, to somebody who knows this program and its parameters, depends
   order. Two worlds of a published pair differ by a permutation of people inside buckets; let the same people step
   forward permuted, and the same buckets come out. So both worlds lead to the pair with the same probability, and an
   attacker to whom all tables of these values were equally likely before finds the worlds equally likely after. Even
-  that buckets are as small as possible tells them nothing (no "minimality attack").
+  that buckets are as small as possible tells them nothing (no "minimality attack"). With `neighbours` people are first
+  put into groups of so many, in the order of their quasi-identifiers alone (equal ones in a random order), and each
+  group is dealt among itself. A permutation inside buckets is one inside groups, and leaves every group's values what
+  they were, so all of this holds as before. A group that cannot be divided is refused, not merged with the next: to
+  merge it would tell that it could not. For the same reason choose `neighbours` before trying which number works.
 - `similar`: they are not. People step forward in the order of their quasi-identifiers, so whoever replays the deal with
   every world can rule out those that lead to other buckets. Of small tables some are disclosed entirely that way;
   `docs/evaluation-disclosure.md` has the numbers. The promise holds against those who cannot or will not replay it.
@@ -31,8 +35,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from privacy_plugin.anonymizers.bucket_dealing import deal
-from privacy_plugin.anonymizers.bucket_division import divide
+from privacy_plugin.anonymizers.bucket_dealing import deal_groups
 from privacy_plugin.errors import InfeasibleError, ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
@@ -73,31 +76,35 @@ def bucketize_table(
     knowledge: int,
     below: object,
     dealing: Dealing = "random",
+    neighbours: int | None = None,
     generator: np.random.Generator | None = None,
 ) -> Buckets:
     """Divide people into small buckets whose maximum disclosure lies below a limit.
 
-    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order or, `similar`, in that
-    of their quasi-identifiers (the columns with the fewest values first), so that a bucket holds neighbours as far as
-    its values allow; what that costs is said above. InfeasibleError when even one bucket of everybody is not safe. The
-    result is measured again before it is returned. Randomness comes from the operating system's secure source; with a
-    `generator`, which is for tests, the result is not private and says so. Cost: one pass over the people.
+    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order, of all or of about so
+    many `neighbours` each, or, `similar`, in the order of their quasi-identifiers (the columns with the fewest values
+    first), so that a bucket holds neighbours as far as its values allow; what that costs is said above. InfeasibleError
+    when even one bucket of everybody is not safe, or of some neighbours. The result is measured again before it is
+    returned. Randomness comes from the operating system's secure source; with a `generator`, which is for tests, the
+    result is not private and says so. Cost: one pass over the people, and a division for every group of neighbours.
     """
     limit = require_safety(knowledge, below)
-    require_dealing(dealing)
+    require_dealing(dealing, neighbours)
     require_columns(quasi_identifiers, table.columns, role="quasi_identifiers")
     table.require_rows()
     table.require_one_row_a_person("bucketization")
     table = table.project([*quasi_identifiers, sensitive])
     _require_eligible(table, sensitive, knowledge, limit)
-    rows = _stepping_forward(table, dealing, generator)
-    held = table.codes[rows, -1].astype(np.int64)
-    parts = divide(np.bincount(held).astype(np.int64), knowledge=knowledge, below=limit)
-    numbers = _random_order(sum(part.buckets for part in parts), generator) + 1
-    buckets = numbers[deal(held, parts)]
+    rows = np.repeat(np.arange(table.distinct), table.counts)
+    groups = _groups(table, rows, dealing, neighbours, generator)
+    dealt = deal_groups(table.codes[rows, -1], groups, knowledge=knowledge, below=limit)
+    buckets = (_random_order(int(dealt.max()) + 1, generator) + 1)[dealt]
     measurement = _measured(table, sensitive, rows, buckets, knowledge)
-    if not measurement.highest < limit:  # whatever went wrong, nothing unsafe leaves
-        raise InfeasibleError("the buckets that were found do not meet the limit; nothing was published")
+    if not measurement.highest < limit:  # groups that are safe by themselves may not be together; nothing unsafe leaves
+        raise InfeasibleError(
+            f"the buckets that were found disclose {float(measurement.highest):.4g}, and below {float(limit):.4g} is "
+            "required; nothing was published. Deal among more neighbours, or raise the limit"
+        )
     listed = np.lexsort((rows, buckets))
     shuffled = np.lexsort((_random_order(len(rows), generator), buckets))
     return Buckets(
@@ -111,10 +118,16 @@ def bucketize_table(
     )
 
 
-def require_dealing(dealing: object) -> None:
+def require_dealing(dealing: object, neighbours: object) -> None:
     """Refuse a way to deal that there is not."""
     if dealing not in get_args(Dealing):
         raise ParameterError(f"dealing must be one of {', '.join(get_args(Dealing))}, not {dealing!r}")
+    if neighbours is None:
+        return
+    if type(neighbours) is not int or neighbours < 2:
+        raise ParameterError(f"neighbours must be a whole number of at least 2, not {neighbours!r}")
+    if dealing != "random":
+        raise ParameterError(f"neighbours are dealt at random among themselves; leave out dealing={dealing!r}")
 
 
 def require_safety(knowledge: int, below: object) -> Fraction:
@@ -162,18 +175,30 @@ def _measured(
     return maximum_disclosure(published, quasi_identifiers=[bucket], sensitive=sensitive, knowledge=knowledge)
 
 
-def _stepping_forward(table: FrequencyTable, dealing: Dealing, generator: np.random.Generator | None) -> Integers:
-    """Return everybody, as the distinct row they have, in the order in which they are dealt to buckets."""
+def _groups(
+    table: FrequencyTable,
+    rows: Integers,
+    dealing: Dealing,
+    neighbours: int | None,
+    generator: np.random.Generator | None,
+) -> list[Integers]:
+    """Return the people who are dealt to buckets among themselves, in the order in which they step forward."""
     if dealing == "similar":
-        order = _by_quasi_identifiers(table)
-        return np.repeat(order, table.counts[order])
-    return np.repeat(np.arange(table.distinct), table.counts)[_random_order(table.rows, generator)]
+        return [np.lexsort(_likeness(table, rows))]
+    forward = _random_order(len(rows), generator)
+    number = len(rows) // neighbours if neighbours is not None else 0
+    if number < 2:
+        return [forward]
+    lined_up = np.lexsort([_random_order(len(rows), generator), *_likeness(table, rows)])
+    members = np.empty(len(rows), dtype=np.int64)
+    members[lined_up] = np.arange(len(rows)) * number // len(rows)
+    return np.split(forward[np.argsort(members[forward], kind="stable")], np.cumsum(np.bincount(members))[:-1])
 
 
-def _by_quasi_identifiers(table: FrequencyTable) -> Integers:
-    """Order the distinct rows so that neighbours are alike: the columns with the fewest values first."""
+def _likeness(table: FrequencyTable, rows: Integers) -> list[Integers]:
+    """Return the keys, the last one first, that line up people so that neighbours are alike: few values come first."""
     columns = sorted(range(len(table.columns) - 1), key=lambda position: table.cardinalities[position])
-    return np.lexsort([table.codes[:, position] for position in reversed(columns)])
+    return [table.codes[rows, position].astype(np.int64) for position in reversed(columns)]
 
 
 def _random_order(length: int, generator: np.random.Generator | None) -> Integers:
