@@ -92,6 +92,7 @@ def epsilon_dependence(
             "information_of_the_pairs": audit.mutual_information,
             "privacy_unit": "cell",
         },
+        reason="The pairs of cells show that it is at least that much, more than is declared." if refuted else "",
         notes=(
             "the epsilon is that of one cell; those of a row's cells add up",
             "the channel is declared; data can refute it and can never prove it",

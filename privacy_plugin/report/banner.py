@@ -7,6 +7,8 @@ from privacy_plugin.report.markup import Markup, element
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
 
+_NOTHING_FOUND = "Every requirement is an audit or about usefulness: nothing was found, which is no proof of privacy."
+
 
 def banner(content: ReportContent) -> Markup:
     """Say whether the gate is open, and how it came there."""
@@ -22,11 +24,17 @@ def banner(content: ReportContent) -> Markup:
                 "p", "Passed: the gate is open" if final.passed else "Failed: the gate is closed", class_="verdict"
             ),
             element("p", _sentence(content.policy.dataset, final)),
+            element("p", element("strong", _NOTHING_FOUND)) if final.passed and not _protects(content) else None,
             element("ol", steps, class_="steps", aria_label="Verdicts in order") if steps else None,
         ),
         class_=f"banner {state}",
         role="status",
     )
+
+
+def _protects(content: ReportContent) -> bool:
+    """Tell whether a requirement limits what an attacker can do; audits only look for what went wrong."""
+    return any(requirement.definition.kind == "privacy" for requirement in content.policy.requirements)
 
 
 def _step(label: str, verdict: Verdict) -> Markup:

@@ -21,7 +21,14 @@ def findings(content: ReportContent) -> Markup:
             cards.append(_card(requirement, found, several=len(content.verdicts) > 1))
     if not cards:
         return Markup("")
-    key = element(
+    measured = [finding.measurement for _, verdict in content.verdicts for finding in verdict.findings]
+    drawn = any(measurement is not None and measurement.spread is not None for measurement in measured)
+    return section("Findings", _key() if drawn else None, cards, identifier="findings")
+
+
+def _key() -> Markup:
+    """Explain the colours of the bars that are people."""
+    return element(
         "p",
         element("span", class_="swatch meets"),
         " people who meet the limit ",
@@ -29,7 +36,6 @@ def findings(content: ReportContent) -> Markup:
         " people who do not",
         class_="key",
     )
-    return section("Findings", key, cards, identifier="findings")
 
 
 def _card(requirement: Requirement, found: list[tuple[str, Finding]], *, several: bool) -> Markup:
@@ -62,11 +68,12 @@ def _one(label: str, finding: Finding, *, several: bool) -> Markup:
 def _explained(finding: Finding, measurement: Measurement) -> Markup:
     """Say in words what was found; the attack and the remedy only where the requirement failed."""
     classes = looked_at(finding.requirement.definition, measurement)
-    exact = "" if measurement.exact else f", right to ±{measurement.error:.1g}"
+    exact = f", right to ±{measurement.error:.1g}" if measurement.error else ""
     pairs: list[tuple[str, Child]] = [
         ("Found", f"{found_words(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
     ]
     if not finding.passed:
+        pairs += [("Why", measurement.reason)] if measurement.reason else []
         affected = finding.people_affected
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"

@@ -7,7 +7,6 @@ from typing import Any
 import great_expectations as gx
 import pandas as pd
 import pytest
-import sqlalchemy as sa
 from great_expectations.compatibility.pydantic import ValidationError
 
 import privacy_plugin as pp
@@ -18,7 +17,7 @@ from privacy_plugin.expectations import (
     ExpectTablePresenceConfidenceToBeAtLeast,
 )
 from privacy_plugin.expectations.suite import suite_of
-from tests.engines import spark_session
+from tests.expectations.two_tables import Placed, everywhere, on_pandas
 
 REGISTER = pd.DataFrame({"age": [30, 30, 30, 30, 41, 41, 55, 55], "zip": ["zq01"] * 4 + ["zq02"] * 4})
 VISITS = REGISTER.iloc[[0, 1, 4]]
@@ -27,32 +26,9 @@ ZIPS = {"table": [["zq01", "zq0*", "*"], ["zq02", "zq0*", "*"]]}
 MARGINALS = {"age": {"30": 4, "41": 2, "55": 2}, "zip": {"zq01": 4, "zq02": 4}}
 
 
-def on_sqlite(folder: Path) -> tuple[Any, Any]:
-    database = sa.create_engine(f"sqlite:///{folder}/house.db")
-    VISITS.to_sql("visits", database, index=False)
-    REGISTER.to_sql("register", database, index=False)
-    source = gx.get_context(mode="ephemeral").data_sources.add_sqlite("hospital", connection_string=str(database.url))
-    return source.add_table_asset("visits").add_batch_definition_whole_table("all").get_batch(), "register"
-
-
-def on_pandas(folder: Path) -> tuple[Any, Any]:
-    REGISTER.to_parquet(folder / "register.parquet")
-    asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("frames").add_dataframe_asset("visits")
-    batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": VISITS})
-    return batch, str(folder / "register.parquet")
-
-
-def on_spark(folder: Path) -> tuple[Any, Any]:
-    session = spark_session()
-    session.createDataFrame(REGISTER).createOrReplaceTempView("register")
-    asset = gx.get_context(mode="ephemeral").data_sources.add_spark("frames").add_dataframe_asset("visits")
-    frame = session.createDataFrame(VISITS)
-    return asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame}), {"table": "register"}
-
-
-@pytest.mark.parametrize("engine", [on_pandas, on_sqlite, pytest.param(on_spark, marks=pytest.mark.spark)])
-def test_the_second_table_on_every_engine(engine: Any, tmp_path: Path) -> None:
-    batch, population = engine(tmp_path)
+@everywhere
+def test_the_second_table_on_every_engine(engine: Placed, tmp_path: Path) -> None:
+    batch, population = engine(VISITS, REGISTER, tmp_path)
     common: dict[str, Any] = {"quasi_identifiers": QI, "population": population}
     for expectation, success, value in (
         (ExpectTableDeltaPresenceToBeBetween(**common, between=[0, 0.5]), True, 0.5),
@@ -71,7 +47,7 @@ def test_the_second_table_on_every_engine(engine: Any, tmp_path: Path) -> None:
 
 
 def test_rows_that_the_population_lacks_are_not_evaluated(tmp_path: Path) -> None:
-    batch, population = on_pandas(tmp_path)
+    batch, population = on_pandas(VISITS, REGISTER, tmp_path)
     REGISTER.iloc[2:].assign(age=REGISTER["age"].astype(float)).to_parquet(tmp_path / "register.parquet")
     ask = ExpectTableDeltaPresenceToBeBetween(quasi_identifiers=QI, population=population, between=[0, 1])
     assert batch.validate(ask).success is True  # 30.0 is 30
@@ -83,7 +59,7 @@ def test_rows_that_the_population_lacks_are_not_evaluated(tmp_path: Path) -> Non
 
 
 def test_results_list_neither_hierarchies_nor_marginals(tmp_path: Path) -> None:
-    batch, population = on_pandas(tmp_path)
+    batch, population = on_pandas(VISITS, REGISTER, tmp_path)
     presence = ExpectTableDeltaPresenceToBeBetween(
         quasi_identifiers=QI, population=population, hierarchies={"zip": ZIPS}, between=[0, 1]
     )
