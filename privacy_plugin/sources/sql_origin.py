@@ -48,7 +48,7 @@ def origin(what: Any, dialect: Dialect) -> Origin:
         parts = (*([what.schema] if what.schema else []), what.name)
         return Origin(label=f"table {what.name!r}", clause=what.alias(ALIAS), parts=parts, rests_on=parts)
     if isinstance(what, FromClause):
-        return Origin(label="the query", clause=what.alias(ALIAS))
+        return Origin(label="the query", clause=what.alias(ALIAS), rests_on=_picked_from(what))
     raise SourceError(
         f"cannot read {type(what).__name__} as a table; give 'table', 'schema.table', a SQLAlchemy table, "
         "select(...) or text('SELECT ...')"
@@ -105,19 +105,21 @@ def _quoted_part(rest: str, name: str) -> tuple[str, str]:
 # What a query may be made of, for its rows to be the same whenever those of its one table are.
 _DETERMINED = {"select", "table", "alias", "subquery", "column", "bindparam", "binary", "unary", "clauselist", "label"}
 _DETERMINED |= {"expression_clauselist", "grouping", "cast", "typeclause", "null", "true", "false"}
+_HARMLESS_TEXTS = {"*", "1 = 1"}  # so does Great Expectations ask for a whole table
 # What leaves open which rows a query returns, or is written by hand.
 _LEFT_OPEN = {"_limit_clause", "_offset_clause", "_fetch_clause", "_distinct_on", "_for_update_arg"}
 _LEFT_OPEN |= {"_prefixes", "_suffixes", "_hints", "_statement_hints"}
 
 
-def _picked_from(query: SelectBase) -> tuple[str, ...]:
+def _picked_from(query: SelectBase | FromClause) -> tuple[str, ...]:
     """Return the one table from which a query picks rows by comparing columns with values; () if it does more.
 
     A function may be random, a part in text may be anything, and which rows a LIMIT returns is left open.
     """
     tables: set[tuple[str, ...]] = set()
     for element in visitors.iterate(query):
-        if element.__visit_name__ not in _DETERMINED or _may_vary(element):
+        harmless = isinstance(element, sa.TextClause) and element.text in _HARMLESS_TEXTS
+        if not harmless and (element.__visit_name__ not in _DETERMINED or _may_vary(element)):
             return ()
         if isinstance(element, sa.TableClause):
             tables.add(_parts_of(element))

@@ -90,7 +90,9 @@ def test_queries_that_pick_rows_of_one_table() -> None:
     table = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer), schema="wing")
     picking = sa.select(table).where(sa.cast(table.c.a, sa.String) == "x", table.c.a.in_([1, 2])).order_by(table.c.a)
     dialect = sa.create_engine("sqlite://").dialect
-    assert origin(picking, dialect).rests_on == ("wing", "t")
+    whole = sa.select(sa.text("*")).select_from(table).where(sa.text("1 = 1"))
+    for query in (picking, picking.subquery(), whole, sa.select(sa.literal_column("*")).select_from(table.alias("x"))):
+        assert origin(query, dialect).rests_on == ("wing", "t")
     other = sa.table("other", sa.column("a"))
     for query in (
         sa.select(table).where(sa.func.random() > 0),
