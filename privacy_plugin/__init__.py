@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
+    from privacy_plugin.anonymizers.sanitized_krimp import sanitized_krimp
     from privacy_plugin.bucketization import bucketize
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.channel_audit import audit_channel
@@ -83,6 +84,7 @@ _HOMES = {
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
     "sampling_delta": "anonymizers.sampling",
+    "sanitized_krimp": "anonymizers.sanitized_krimp",
     "smallest_k": "anonymizers.sampling",
     "sql_table": "sources",
     "synthesize": "synthesizing",
@@ -163,6 +165,7 @@ __all__ = [
     "repeated_records",
     "require",
     "sampling_delta",
+    "sanitized_krimp",
     "smallest_k",
     "sql_table",
     "synthesize",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privacy_plugin.anonymizers.synthesis import (
+    Model,
     Synthesis,
     chosen_model,
     require_mode,
@@ -26,7 +27,7 @@ def synthesize(
     epsilon: Any,
     delta: Any = 1e-6,
     unit: Literal["row", "cell"] = "row",
-    model: Literal["code tree", "pairs"] | None = None,
+    model: Model | None = None,
     given: str | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     generator: np.random.Generator | None = None,
@@ -59,7 +60,7 @@ def synthesize(
         require_columns([given], list(columns), role="given")
     table = source.frequencies(list(columns))
     cost = synthesis_cost(epsilon=epsilon, delta=delta, unit=unit, columns=len(columns))
-    common: dict[str, Any] = {"model": chosen_model(model, given), "given": given, "domains": domains}
+    common: dict[str, Any] = {"model": chosen_model(model, given, unit=unit), "given": given, "domains": domains}
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         if unit == "cell":
             made = synthesize_cells(table, epsilon=epsilon, generator=generator, **common)

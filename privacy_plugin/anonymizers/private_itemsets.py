@@ -27,6 +27,7 @@ from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, exponenti
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
 from privacy_plugin.anonymizers.itemset_universe import Chosen, ItemsetUniverse
+from privacy_plugin.anonymizers.row_items import RowItems
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -117,9 +118,8 @@ class ItemsetDraws:
         _require(_whole(number) and number >= 1, "number must be a whole number of at least 1")
         _require(longest is None or (_whole(longest) and longest >= 1), "longest must be a whole number of at least 1")
         rows = CodedRows.of(table, given=None, domains=domains)
-        universe = ItemsetUniverse(
-            sizes=tuple(len(codes) for codes in _items(rows)), longest=min(longest or rows.columns, rows.columns)
-        )
+        values = RowItems(rows=rows).values
+        universe = ItemsetUniverse(sizes=tuple(map(len, values)), longest=min(longest or rows.columns, rows.columns))
         _require(number <= universe.size, f"the columns allow only {universe.size} itemsets")
         threshold = -(-share.numerator * rows.rows // share.denominator)
         return cls(rows=rows, universe=universe, number=number, threshold=threshold, epsilon=total, delta=failing)
@@ -135,12 +135,11 @@ class ItemsetDraws:
 
     def drawn(self, generator: np.random.Generator | None = None) -> PrivateItemsets:
         """Draw different itemsets. Cost: mining, and a look at the rows for each draw that starts."""
-        items = _items(self.rows)
+        items = RowItems(rows=self.rows)
         drawing = _Drawing(self, items, below=secure_below if generator is None else seeded_below(generator))
         found = [drawing.draw() for _ in range(self.number)]
-        names, domains = self.rows.names, self.rows.domains
         return PrivateItemsets(
-            itemsets=tuple({names[c]: domains[c][items[c][code]] for c, code in itemset} for itemset in found),
+            itemsets=tuple(items.named(itemset) for itemset in found),
             threshold=self.threshold,
             epsilon_draw=float(self.epsilon_draw),
             universe=self.universe.size,
@@ -172,17 +171,10 @@ class ItemsetDraws:
 class _Drawing:
     """Draws itemsets that were not drawn before, and mines deeper when that saves restarts."""
 
-    def __init__(self, wanted: ItemsetDraws, items: Sequence[Sequence[int]], *, below: Below) -> None:
-        rows = wanted.rows
+    def __init__(self, wanted: ItemsetDraws, items: RowItems, *, below: Below) -> None:
         self._universe, self._threshold, self._below = wanted.universe, wanted.threshold, below
         self._rate = wanted.epsilon_draw / 2
-        self._counts = rows.counts
-        codes = np.full(rows.codes.shape, -1, dtype=np.int64)
-        for column, kept in enumerate(items):
-            renumbered = np.full(rows.sizes[column], -1, dtype=np.int64)
-            renumbered[kept] = np.arange(len(kept))
-            codes[:, column] = renumbered[rows.codes[:, column]]
-        self._codes = codes
+        self._items = items
         self._drawn: set[Chosen] = set()
         self._least = wanted.threshold + 1  # itemsets of this support and more are mined: none yet
         self._levels: dict[int, list[Chosen]] = {}  # by min(threshold, support)
@@ -245,35 +237,22 @@ class _Drawing:
         return largest + math.log(math.fsum(math.exp(each - largest) for each in known))
 
     def _mined(self, least: int) -> dict[int, list[Chosen]]:
-        first = np.concatenate([[0], np.cumsum(self._universe.sizes)]).astype(np.int64)
-        present = self._codes >= 0
-        found = frequent_itemsets(
-            items=(self._codes + first[:-1])[present],
-            offsets=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
-            counts=self._counts,
-            support=least,
-            most=_MOST_MINED,
-        )
+        found = frequent_itemsets(**self._items.transactions, support=least, most=_MOST_MINED)
         levels: dict[int, list[Chosen]] = {}
-        columns = np.searchsorted(first, found.items, side="right") - 1
-        pairs = list(zip(columns.tolist(), (found.items - first[columns]).tolist(), strict=True))
+        places = self._items.places(found.items)
         ends = found.offsets.tolist()
         for number, support in enumerate(found.support.tolist()):
-            chosen = tuple(pairs[ends[number] : ends[number + 1]])
+            chosen = tuple(places[ends[number] : ends[number + 1]])
             if len(chosen) <= self._universe.longest and chosen not in self._drawn:
                 levels.setdefault(min(support, self._threshold), []).append(chosen)
         return levels
 
     def _support(self, chosen: Chosen) -> int:
-        held = np.ones(len(self._codes), dtype=bool)
-        for column, code in chosen:
-            held &= self._codes[:, column] == code
-        return int(self._counts[held].sum())
-
-
-def _items(rows: CodedRows) -> list[list[int]]:
-    """Return the codes of each column that are items: all but a missing value."""
-    return [[code for code, value in enumerate(domain) if value is not None] for domain in rows.domains]
+        codes = self._items.codes
+        held = np.ones(len(codes), dtype=bool)
+        for column, place in chosen:
+            held &= codes[:, column] == place
+        return int(self._items.rows.counts[held].sum())
 
 
 def _whole(number: Any) -> bool:

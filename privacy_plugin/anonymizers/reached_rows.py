@@ -47,14 +47,14 @@ class ExactRows:
         found = np.bincount(cells, weights=reached.weights, minlength=shape[0] * shape[1])
         return found.astype(np.float64).reshape(shape)
 
+    def part(self, reached: Reached, column: int, value: int) -> Reached:
+        """Return those that have a value."""
+        members = np.flatnonzero(self.coded.codes[reached.rows, column] == value)
+        return Reached(rows=reached.rows[members], weights=reached.weights[members])
+
     def parts(self, reached: Reached, column: int) -> list[Reached]:
         """Divide the rows by the values of a column."""
-        codes = self.coded.codes[reached.rows, column]
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(1, self.coded.sizes[column]))
-        return [
-            Reached(rows=reached.rows[members], weights=reached.weights[members]) for members in np.split(order, ends)
-        ]
+        return [self.part(reached, column, value) for value in range(self.coded.sizes[column])]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,16 +75,13 @@ class RandomizedRows(ExactRows):
         """Estimate how often each pair of values occurs."""
         return unbiased_counts(super().table(reached, first, second), [self.channels[first], self.channels[second]])
 
-    def parts(self, reached: Reached, column: int) -> list[Reached]:
-        """Give every row a weight for each value of a column."""
+    def part(self, reached: Reached, column: int, value: int) -> Reached:
+        """Give every row its weight for a value."""
         if self.coded.sizes[column] < 2:
-            return [reached]
+            return reached
         held, not_held = (self._score(self.channels[column], has) for has in (True, False))
-        codes = self.coded.codes[reached.rows, column]
-        return [
-            Reached(rows=reached.rows, weights=reached.weights * np.where(codes == value, held, not_held))
-            for value in range(self.coded.sizes[column])
-        ]
+        scores = np.where(self.coded.codes[reached.rows, column] == value, held, not_held)
+        return Reached(rows=reached.rows, weights=reached.weights * scores)
 
     def expected_noise(self, reached: Reached, first: int, second: int) -> float:
         """Return about what the randomization alone adds to the L1 norm of a table of two columns."""

@@ -5,8 +5,8 @@ every cell is randomized first and everything else is computed from the randomiz
 by the sum over its columns. Dorrestijn 2018 generates databases the second way; at his epsilon of 0.1 a cell, pairs of
 columns are lost in the noise for tables of 50,000 rows, whatever is computed from them.
 
-Two models: the dependent code tree (`code_tree`), and, where a column is given that everything is crossed with, a tree
-of tables of two columns (`tree_model`).
+Models: the dependent code tree (`code_tree`); where a column is given that everything is crossed with, a tree of tables
+of two columns (`tree_model`); and, from randomized cells only, the thesis' own code tree (`literal_tree`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ import numpy as np
 from privacy_plugin.anonymizers.accounting import ReleaseLedger, rho_within
 from privacy_plugin.anonymizers.code_tree import CodeTree, randomized_code_tree
 from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree
 from privacy_plugin.anonymizers.noisy_code_tree import noisy_code_tree
 from privacy_plugin.anonymizers.pair_tables import noisy_pair_tables, randomized_pair_tables
 from privacy_plugin.anonymizers.randomized_response import frame_of, randomize_cells
@@ -28,7 +29,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 
-Model = Literal["code tree", "pairs"]
+Model = Literal["code tree", "pairs", "literal tree"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ def synthesize_rows(
     chosen without looking at the data, that every table of the pairs is crossed with. A missing value is a value.
     """
     amount, failing = float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta"))
-    chosen = chosen_model(model, given)
+    chosen = chosen_model(model, given, unit="row")
     rho = rho_within(amount, failing)
     rows = CodedRows.of(table, given=given, domains=domains)
     fit = noisy_code_tree if chosen == "code tree" else noisy_pair_tables
@@ -105,33 +106,37 @@ def synthesize_cells(
     Counts are estimated without bias from the randomized cells and everything that follows is post-processing.
     Dorrestijn 2018, section 3, with the unit stated: the epsilons of a row's cells add up.
     """
-    chosen = chosen_model(model, given)
+    chosen = chosen_model(model, given, unit="cell")
     cells = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
     rows = CodedRows.of(cells.frequencies, given=given, domains=cells.domains)
-    found: CodeTree | TreeModel
-    if chosen == "code tree":
-        channels = tuple(cells.rounded_channel(name) for name in rows.names)
-        found = randomized_code_tree(RandomizedRows(coded=rows, channels=channels))
-    else:
+    source = RandomizedRows(coded=rows, channels=tuple(cells.rounded_channel(name) for name in rows.names))
+    found: CodeTree | TreeModel | LiteralTree
+    if chosen == "pairs":
         found = randomized_pair_tables(cells, rows)
+    else:
+        found = randomized_code_tree(source) if chosen == "code tree" else literal_tree(source)
     return _drawn(rows, chosen, found, cells.ledger, generator)
 
 
-def chosen_model(model: str | None, given: str | None) -> Model:
+def chosen_model(model: str | None, given: str | None, *, unit: str) -> Model:
     """Return the model that was asked for, or the one that goes with a given column or with none."""
-    if model not in (None, "code tree", "pairs"):
-        raise ParameterError(f"model must be 'code tree' or 'pairs', not {model!r}")
-    if model == "code tree" and given is not None:
-        raise ParameterError("the code tree finds itself what depends on what; it takes no given column")
+    if model is None:
+        return "code tree" if given is None else "pairs"
     if model == "pairs":
         return "pairs"
-    return "code tree" if given is None else "pairs"
+    if model not in ("code tree", "literal tree"):
+        raise ParameterError(f"model must be 'code tree', 'pairs' or 'literal tree', not {model!r}")
+    if given is not None:
+        raise ParameterError("a code tree finds itself what depends on what; it takes no given column")
+    if model == "literal tree" and unit == "row":
+        raise ParameterError("the literal tree is built from randomized cells only: its counts are too many for a row")
+    return "code tree" if model == "code tree" else "literal tree"
 
 
 def _drawn(
     rows: CodedRows,
     model: Model,
-    found: CodeTree | TreeModel,
+    found: CodeTree | TreeModel | LiteralTree,
     ledger: ReleaseLedger,
     generator: np.random.Generator | None,
 ) -> Synthesis:

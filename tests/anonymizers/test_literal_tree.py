@@ -1,0 +1,124 @@
+"""The code tree as printed, Krimp on what was released, and that Krimp makes no difference to that tree."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privacy_plugin as pp
+from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree
+from privacy_plugin.anonymizers.reached_rows import ExactRows
+from privacy_plugin.anonymizers.row_items import RowItems
+from privacy_plugin.errors import ParameterError, TooLargeError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
+from privacy_plugin.kernels.krimp import krimp
+from tests.anonymizers.test_code_tree import NAMES, dependent_rows
+
+ROWS = dependent_rows(300)
+
+
+def coded(rows=ROWS) -> CodedRows:
+    return CodedRows.of(FrequencyTable.from_rows(NAMES, rows), given=None, domains=None)
+
+
+def paths(tree: LiteralTree) -> set[frozenset[tuple[int, int]]]:
+    """Every path, from the root to a node."""
+    way = {0: frozenset()}
+    for column, place in enumerate(tree.places):
+        for node in np.flatnonzero(place >= 0).tolist():
+            for value, child in enumerate(tree.children[column][place[node]].tolist()):
+                if child:
+                    way[child] = way[node] | {(column, value)}
+    return set(way.values()) - {frozenset()}
+
+
+def test_paths_are_the_frequent_itemsets_and_krimp_makes_no_difference() -> None:
+    """Unions of itemsets of the code table, single items among them, that more than a tenth of the rows hold."""
+    rows = coded()
+    items = RowItems(rows=rows)
+    table = krimp(**items.transactions, candidates=closed_itemsets(**items.transactions, support=5))
+    assert len(table.sets) > 3
+    singles = [(item,) for item in range(sum(rows.sizes))]
+    support = Counter(row for row in ROWS)
+
+    def held(chosen: frozenset[tuple[int, int]]) -> int:
+        return sum(n for row, n in support.items() if all(row[column] == value for column, value in chosen))
+
+    unions = {frozenset()}
+    for itemset in [*table.sets, *singles]:
+        grown = {union | frozenset(items.places(itemset)) for union in unions}
+        unions |= {union for union in grown if held(union) > 30}
+    frequent = frequent_itemsets(**items.transactions, support=31)
+    listed = {frozenset(items.places(itemset)) for itemset in frequent.sets()}
+    assert unions - {frozenset()} == listed
+    found = paths(literal_tree(ExactRows(coded=rows)))
+    assert found == listed | {frozenset(items.places(single)) for single in singles}
+
+
+def test_rows_are_drawn_as_described() -> None:
+    """Where all rows are alike there is one row to draw. Two columns: half by the root, half by the first's node."""
+    tree = literal_tree(ExactRows(coded=coded([(0, 1, 2, 1)] * 20)))
+    assert tree.nodes == 15  # every non-empty set of four items
+    assert set(map(tuple, tree.sample(50, np.random.default_rng(1))[1].tolist())) == {(0, 0, 0, 0)}
+    pairs = Counter((row[0], row[3]) for row in ROWS)
+    rows = CodedRows.of(FrequencyTable.from_rows(["a", "d"], list(pairs.elements())), given=None, domains=None)
+    drawn = literal_tree(ExactRows(coded=rows), threshold=0.15).sample(20_000, np.random.default_rng(2))[1]
+    found = Counter(map(tuple, drawn.tolist()))
+    first, second = Counter(row[0] for row in ROWS), Counter(row[3] for row in ROWS)
+    frequent = {pair: count for pair, count in pairs.items() if count > 45}
+    assert 0 < len(frequent) < 6
+    for a in first:
+        own = sum(frequent.get((a, d), 0) for d in second)
+        for d in second:
+            by_root = second[d] / 300
+            by_node = frequent.get((a, d), 0) / own if own else by_root
+            wanted = first[a] / 300 * (by_root + by_node) / 2
+            assert abs(found[a, d] / 20_000 - wanted) < 6 * (wanted * (1 - wanted) / 20_000) ** 0.5
+
+
+def test_from_randomized_cells_with_the_cells_account() -> None:
+    data = pd.DataFrame(ROWS * 10, columns=NAMES)
+    made = pp.synthesize(data, columns=NAMES, epsilon=4, unit="cell", model="literal tree")
+    assert (made.model, made.ledger.unit, len(made.table)) == ("literal tree", "cell", 3000)
+    assert made.ledger.epsilon_row == pytest.approx(16, rel=1e-3)
+    with pytest.raises(ParameterError, match="randomized cells"):
+        pp.synthesize(data, columns=NAMES, epsilon=4, model="literal tree")
+    with pytest.raises(TooLargeError):
+        literal_tree(ExactRows(coded=coded()), most=20)
+
+
+def test_the_code_table_of_a_release_says_what_the_release_says() -> None:
+    """Every itemset is used in the released rows as often as a greedy cover of them uses it, under their account."""
+    data = pd.DataFrame(ROWS * 10, columns=NAMES)
+    made = pp.synthesize(data, columns=NAMES, epsilon=3, generator=np.random.default_rng(1))
+    found = pp.sanitized_krimp(made, support="1/50")
+    assert found.ledger is made.ledger
+    assert 0 < found.ratio < 1
+    left = [dict(row) for row in made.table.to_dict("records")]
+    for itemset, usage in zip(found.itemsets, found.usage, strict=True):
+        holders = [row for row in left if itemset.items() <= row.items()]
+        assert len(holders) == usage
+        for row in holders:
+            for name in itemset:
+                del row[name]
+    assert all(len(itemset) > 1 for itemset in found.itemsets)
+    with pytest.raises(ParameterError):
+        pp.sanitized_krimp(made, support=0)
+
+
+def test_missing_values_are_no_items() -> None:
+    rows = CodedRows.of(
+        FrequencyTable.from_rows(["x", "y"], [("a", None), (None, "b"), ("c", "b")]), given=None, domains=None
+    )
+    items = RowItems(rows=rows)
+    found = items.transactions
+    listed = [
+        items.named(items.places(found["items"][a:b]))
+        for a, b in zip(found["offsets"][:-1], found["offsets"][1:], strict=True)
+    ]
+    wanted = [{"x": "a"}, {"y": "b"}, {"x": "c", "y": "b"}]
+    assert sorted(map(str, listed)) == sorted(map(str, wanted))
+    assert all(None not in values for values in items.values)
