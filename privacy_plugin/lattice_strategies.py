@@ -16,7 +16,7 @@ from privacy_plugin.anonymizers.lattice_search import (
 )
 from privacy_plugin.anonymizers.losses import Floats
 from privacy_plugin.anonymizers.node_sizes import Mask, Node, class_sizes, possible_by_pairs, rolled_up
-from privacy_plugin.errors import ParameterError, TooLargeError
+from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError
 from privacy_plugin.lattice_task import LatticeTask
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
@@ -211,13 +211,23 @@ def _descended(task: LatticeTask, judge: _Judgements, progress: Progress | None)
     if best is None:
         raise TooLargeError(
             f"the lattice has {task.nodes:,} nodes, too many to look at, and the most general one, where a descent "
-            "would begin, fails a requirement. Give fewer columns or levels"
+            f"would begin, fails: {why_top_fails(task)}. Give fewer columns or levels, allow more suppression, or "
+            "relax that limit"
         )
     words = (
         f"the lattice has {task.nodes:,} nodes, too many to look at; {asked:,} were judged, going down from the most "
         "general one and trading levels, and there may be a better one"
     )
     return Found(best=best, minimal=(), visited=asked, exact=False, search=words)
+
+
+def why_top_fails(task: LatticeTask) -> str:
+    """Say which requirement even the most general node fails."""
+    try:
+        task.judged(task.top)
+    except InfeasibleError as problem:
+        return str(problem).rstrip(".")
+    raise AssertionError("the most general node passes but was not found")
 
 
 def _given_up(task: LatticeTask, judge: _Judgements, best: Judged | None, asked: int) -> Found:
@@ -227,7 +237,8 @@ def _given_up(task: LatticeTask, judge: _Judgements, best: Judged | None, asked:
     if not found:
         raise TooLargeError(
             f"{asked:,} of {task.nodes:,} generalizations were judged one by one and none meets the requirements; to "
-            "try all would take too long. Give fewer columns or levels, or ask for k-anonymity too"
+            f"try all would take too long. At the most general one {why_top_fails(task)}. Relax that limit, allow more "
+            "suppression, or give fewer columns or levels"
         )
     words = (
         f"{asked + more:,} of {task.nodes:,} generalizations were judged, by rising loss and on the way down from the "
