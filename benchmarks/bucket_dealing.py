@@ -20,8 +20,8 @@ import pandas as pd
 from disclosure import QUASI_IDENTIFIERS, adult
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.bucket_dealing import deal_groups
-from privacy_plugin.anonymizers.bucket_division import is_safe
+from privacy_plugin.anonymizers.bucket_dealing import deal
+from privacy_plugin.anonymizers.bucket_division import divide, is_safe
 
 LIMIT = Fraction(3, 5)
 World = tuple[int, ...]
@@ -39,8 +39,10 @@ def histograms(people: int, most: int, values: int) -> Iterator[tuple[int, ...]]
 def outcomes(world: World, dealing: str) -> Iterator[frozenset[tuple[frozenset[int], World]]]:
     """What may be published of a table: who is together, with which values."""
     held = np.array(world)
+    parts = divide(np.bincount(held), knowledge=0, below=LIMIT)
     for order in permutations(range(len(world))) if dealing == "random" else [tuple(range(len(world)))]:
-        dealt = deal_groups(held, [np.array(order)], knowledge=0, below=LIMIT)
+        dealt = np.empty(len(world), dtype=np.int64)
+        dealt[list(order)] = deal(held[list(order)], parts)
         together = [frozenset(np.flatnonzero(dealt == bucket).tolist()) for bucket in range(int(dealt.max()) + 1)]
         yield frozenset((people, tuple(sorted(world[i] for i in people))) for people in together)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable, Histograms
+from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.metrics.disclosure_witness import Attacker, Claim, Witness
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
@@ -21,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Curve = tuple[Quantity, ...]
 
 MOST_FACTS = 1_000
+_BANDS = 10  # of entropy
 _MOST_COMPUTED = 100  # facts that do not disclose everything yet: the work grows with their square
 
 
@@ -85,8 +87,9 @@ def maximum_disclosure(
     The value and the witness are exact fractions; if too many classes tie up to rounding to be told apart, the value
     has an error bound and a note says so. The spread holds the same maximum for each class's own people, rounded up.
     `details["curves"]`: both attackers, for 0 to `knowledge` facts; `details["least_entropy"]`: of all classes, natural
-    logarithm. A missing value is a value. Needs one row a person. Cost: a few passes over the distinct histograms,
-    each of knowledge^2 log(knowledge) steps a class.
+    logarithm; `details["entropy_bands"]`: classes by entropy, and the highest value among them. A missing value is a
+    value. Needs one row a person. Cost: a few passes over the distinct histograms, each of knowledge^2 log(knowledge)
+    steps a class.
 
     >>> rows = [("m", d) for d in ("flu", "flu", "lung", "lung", "heart")]
     >>> table = FrequencyTable.from_rows(["sex", "disease"], rows)
@@ -103,6 +106,7 @@ def maximum_disclosure(
     histograms = table.histograms(quasi_identifiers, sensitive)
     found = (_implications if attacker == "implications" else _negations)(histograms, knowledge)
     sizes = histograms.classes.sizes
+    entropies = _entropies(histograms)
     return DisclosureMeasurement(
         metric="maximum_disclosure",
         value=found.curves[attacker][-1],
@@ -117,7 +121,11 @@ def maximum_disclosure(
         error=found.error,
         spread=Spread(values=np.minimum(found.values + found.rounding, 1.0), people=sizes),
         worst=worst_classes(histograms.table, histograms.classes, found.values, lowest_first=False),
-        details={"curves": found.curves, "least_entropy": _least_entropy(histograms)},
+        details={
+            "curves": found.curves,
+            "least_entropy": float(entropies.min()),
+            "entropy_bands": _bands(entropies, found.values, sizes),
+        },
         notes=("too many classes tie to be told apart exactly; the value has an error bound",) if found.error else (),
         witness=Witness(
             attacker=attacker,
@@ -232,10 +240,30 @@ def _continued(curve: Curve, knowledge: int) -> Curve:
     return curve + (Fraction(1),) * (knowledge + 1 - len(curve))
 
 
-def _least_entropy(histograms: Histograms) -> float:
+def _entropies(histograms: Histograms) -> Floats:
+    """The entropy of the sensitive values of every class."""
     counts, sizes = histograms.counts.astype(np.float64), histograms.classes.sizes.astype(np.float64)
     weighted = np.add.reduceat(counts * np.log(counts), histograms.offsets[:-1])
-    return max(float((np.log(sizes) - weighted / sizes).min()), 0.0)
+    return np.maximum(np.log(sizes) - weighted / sizes, 0.0)
+
+
+def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str, float]]:
+    """Sort the classes into equally wide bands of entropy: how many, how many people, the highest disclosure."""
+    edges = np.linspace(0.0, max(float(entropies.max()), 1.0), _BANDS + 1)
+    band = np.clip(np.searchsorted(edges, entropies, side="right") - 1, 0, _BANDS - 1)
+    found = []
+    for number in np.unique(band).tolist():
+        inside = band == number
+        found.append(
+            {
+                "from": float(edges[number]),
+                "to": float(edges[number + 1]),
+                "classes": int(inside.sum()),
+                "people": int(people[inside].sum()),
+                "highest": float(values[inside].max()),
+            }
+        )
+    return found
 
 
 def _claim(histograms: Histograms, values: Floats, atom: "Atom") -> Claim:

@@ -2,7 +2,7 @@
 
 from privacy_plugin.metrics.maximum_disclosure import DisclosureMeasurement
 from privacy_plugin.report.about import report_section
-from privacy_plugin.report.disclosure_curve import curve_chart
+from privacy_plugin.report.disclosure_curve import band_chart, curve_chart
 from privacy_plugin.report.markup import Markup, element, table
 from privacy_plugin.requirement import Finding, shown
 
@@ -14,14 +14,41 @@ def _section(finding: Finding) -> Markup | None:
     if not isinstance(found, DisclosureMeasurement):
         return None
     sentences = found.witness.sentences()
-    entropy = found.details["least_entropy"]
     return element(
         "div",
         element("p", element("strong", "The worst such attacker. "), found.witness.words().split(" Known: ")[0]),
         element("p", "What they would have to know:") if sentences else None,
         element("ul", [element("li", sentence) for sentence in sentences]) if sentences else None,
         _curves(found, finding),
-        element("p", f"The most uneven class has an entropy of {entropy:.3g} (natural logarithm).", class_="note"),
+        _entropy(found, finding),
+    )
+
+
+def _entropy(found: DisclosureMeasurement, finding: Finding) -> Markup:
+    """Draw what the classes give away by how uneven they are: even ones may give away much too, beside uneven ones."""
+    bands = found.details["entropy_bands"]
+    ends = ", ".join(f"{band['from']:.2g} to {band['to']:.2g}: {shown(band['highest'])}" for band in bands)
+    rows = [
+        [
+            f"{band['from']:.2g} to {band['to']:.2g}",
+            f"{band['classes']:,}",
+            f"{band['people']:,}",
+            shown(band["highest"]),
+        ]
+        for band in bands
+    ]
+    heads = ["entropy of the class", "classes", "people", "highest disclosure"]
+    least = f"The most uneven class has an entropy of {found.details['least_entropy']:.3g} (natural logarithm)."
+    return element(
+        "figure",
+        band_chart(
+            [(band["from"], band["to"], band["highest"]) for band in bands],
+            limit=float(finding.limit.bounds[-1]),
+            words=str(finding.limit),
+            description=f"Bands of entropy and the highest disclosure of the classes in each: {ends}.",
+        ),
+        element("p", least, class_="note"),
+        element("details", element("summary", "By entropy"), table("Classes by how uneven they are", heads, rows)),
     )
 
 

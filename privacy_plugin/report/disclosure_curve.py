@@ -1,4 +1,4 @@
-"""Curves over the number of facts an attacker knows, as a drawing inside the page."""
+"""Disclosure by the number of facts an attacker knows, and by how uneven classes are, drawn inside the page."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,6 +34,30 @@ def curve_chart(curves: Mapping[str, Sequence[float]], *, limit: float, words: s
         role="img",
         aria_label=description,
     )
+
+
+def band_chart(bands: Sequence[tuple[float, float, float]], *, limit: float, words: str, description: str) -> Markup:
+    """Draw a level over each band of entropy (from, to, highest disclosure), and the limit across them."""
+    end = max(high for _, high, _ in bands)
+    return element(
+        "svg",
+        [_across(share) for share in (0.0, 0.25, 0.5, 0.75, 1.0)],
+        [_text(_place(end * share, end), _BOTTOM + 16, f"{end * share:.2g}", anchor="middle") for share in (0, 0.5, 1)],
+        [
+            _rule(_place(low, end), _y(level), _place(high, end), _y(level), "var(--text)", width="3")
+            for low, high, level in bands
+        ],
+        _limit(limit, words),
+        _text((_LEFT + _RIGHT) / 2, _BOTTOM + 34, "entropy of the class", anchor="middle"),
+        class_="chart",
+        viewBox="0 0 440 232",
+        role="img",
+        aria_label=description,
+    )
+
+
+def _place(entropy: float, end: float) -> float:
+    return _LEFT + (_RIGHT - _LEFT) * entropy / end
 
 
 def _x(number: float, facts: int) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.report import render_report
-from privacy_plugin.report.disclosure_curve import curve_chart
+from privacy_plugin.report.disclosure_curve import band_chart, curve_chart
 
 MEN = ["influenza", "influenza", "lung cancer", "lung cancer", "heart disease"]
 WOMEN = ["influenza", "influenza", "breast cancer", "ovarian cancer", "heart disease"]
@@ -43,6 +43,19 @@ def test_both_attackers_curves_and_the_worst_knowledge_are_shown_without_a_value
         assert value not in shown
 
 
+def test_classes_are_shown_by_how_uneven_they_are():
+    """Both classes of the ward have an entropy of about 1.05 and 1.33; nobody's value is needed to say so."""
+    shown = page(knowledge=1, below=0.7)
+    assert "The most uneven class has an entropy of 1.05 (natural logarithm)." in shown
+    assert re.findall(
+        r'<th scope="row">([\d.]+ to [\d.]+)</th><td>(\d+)</td><td>(\d+)</td><td>([\d.]+)</td>', shown
+    ) == [
+        ("0.93 to 1.1", "1", "5", "0.6667"),
+        ("1.2 to 1.3", "1", "5", "0.5714"),
+    ]
+    assert "Bands of entropy and the highest disclosure of the classes in each: 0.93 to 1.1: 0.6667" in shown
+
+
 def test_without_knowledge_there_is_no_curve():
     shown = page(knowledge=0, below=0.7)
     assert "An attacker who knows nothing more names disease" in shown
@@ -68,3 +81,12 @@ def test_the_drawing_stays_inside_its_box(facts, limit):
     assert len(texts) < 30
     ends = [line.get("points").split() for line in drawn.iter("polyline")]
     assert ends[0][0].split(",")[1] == ends[1][-1].split(",")[1]  # the one starts as low as the other ends
+
+
+def test_bands_stay_inside_the_box():
+    drawn = ElementTree.fromstring(
+        band_chart([(0.0, 0.1, 1.0), (0.9, 1.0, 0.0)], limit=0.5, words="below", description="d")
+    )
+    ends = [float(line.get(name)) for line in drawn.iter("line") for name in ("x1", "x2")]
+    assert min(ends) >= 42
+    assert max(ends) <= 428
