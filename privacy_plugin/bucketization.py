@@ -111,7 +111,7 @@ def bucketize(
     a random order.
 
     Other columns are left out: they would tie values to people. A missing value is a value. Cost: some seconds a
-    million people, and memory that grows with them.
+    million people, and up to a minute more where a database takes single rows; memory grows with the people.
 
     >>> import pandas
     >>> ward = pandas.DataFrame({"age": range(30, 36), "disease": ["flu", "cold", "gout"] * 2})
