@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.metrics.channel import Factor, distribution, probabilities
 
 _MOST_ROWS = 400
+_MOST_STEPS = 3_000_000
 
 
 def count_dependence(row_probabilities: Sequence[Any]) -> tuple[Factor | None, ...]:
@@ -45,26 +48,86 @@ def count_dependence(row_probabilities: Sequence[Any]) -> tuple[Factor | None, .
     return tuple(found)
 
 
-def histogram_dependence(counts: Sequence[int], *, value_probabilities: Sequence[Any]) -> Factor:
-    """Return e^epsilon of releasing this exact histogram of independent, identically distributed rows.
+def histogram_dependence(
+    counts: Sequence[int],
+    *,
+    value_probabilities: Sequence[Any] | None = None,
+    row_probabilities: Sequence[Sequence[Any]] | None = None,
+) -> Factor:
+    """Return e^epsilon of releasing this exact histogram of independent rows.
 
-    P(histogram y | a row has value a) is proportional to y_a / p_a, so it is the largest (y_a / p_a) / (y_b / p_b)
-    over possible values a, b. Dorrestijn 2018, Theorem 6, corrected: as printed its neighbours have another number
-    of rows and the condition is empty; the neighbour of y is y - e_a + e_b. A possible value that nobody has makes
-    it infinite. Exact.
+    It is the largest factor between P(y | row i has value a) and P(y | row i has value b) over all rows and the values
+    possible for them. With `value_probabilities`, the same for every row, P(y | a) is proportional to y_a / p_a, so it
+    is the largest (y_a / p_a) / (y_b / p_b). With `row_probabilities`, a list for every row, P(y | a) is the
+    probability that the other rows have the histogram y - e_a. Dorrestijn 2018, Theorem 6, corrected: as printed its neighbours
+    have another number of rows and the condition is empty; the neighbour of y is y - e_a + e_b. A possible value that
+    nobody has makes it infinite. Exact. Cost: for different rows, the number of histograms below y * rows * values,
+    for each distinct row; too many are refused.
 
     >>> str(histogram_dependence([2, 1, 1], value_probabilities=["1/2", "1/4", "1/4"]))
     '1'
+    >>> str(histogram_dependence([1, 1], row_probabilities=[["1/2", "1/2"], ["1/4", "3/4"]]))
+    '3'
     """
+    if (value_probabilities is None) == (row_probabilities is None):
+        raise ParameterError("give either value_probabilities, the same for every row, or row_probabilities")
+    if isinstance(counts, str) or any(
+        isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0 for count in counts
+    ):
+        raise ParameterError("counts must be whole numbers of at least 0")
+    if not sum(counts):
+        raise ParameterError("counts must not all be 0")
+    if row_probabilities is not None:
+        return _histogram_of_rows([int(count) for count in counts], row_probabilities)
     chances, _ = distribution(value_probabilities, what="the values")
     if len(counts) != len(chances):
         raise ParameterError(f"there are {len(counts)} counts, but {len(chances)} values have a probability")
-    if any(isinstance(count, bool) or int(count) != count or count < 0 for count in counts) or not sum(counts):
-        raise ParameterError("counts must be whole numbers of at least 0, and not all 0")
     if any(count and not chance for count, chance in zip(counts, chances, strict=True)):
         raise ParameterError("a value of probability 0 was counted; the probabilities do not describe these rows")
-    weights = [Fraction(int(count)) / chance for count, chance in zip(counts, chances, strict=True) if chance]
-    return math.inf if not min(weights) and len(weights) > 1 else max(weights) / (min(weights) or max(weights))
+    return _widest([Fraction(int(count)) / chance for count, chance in zip(counts, chances, strict=True) if chance])
+
+
+def _histogram_of_rows(counts: list[int], row_probabilities: Sequence[Sequence[Any]]) -> Factor:
+    rows = [tuple(distribution(row, what=f"row {number}")[0]) for number, row in enumerate(row_probabilities, start=1)]
+    if len(rows) != sum(counts) or any(len(row) != len(counts) for row in rows):
+        raise ParameterError(f"{sum(counts)} rows of {len(counts)} values were counted; give their probabilities")
+    kinds = sorted(set(rows))
+    if math.prod(count + 1 for count in counts) * len(rows) * len(counts) * len(kinds) > _MOST_STEPS:
+        raise TooLargeError("the histogram is too large to go through all it could have been; merge values or rows")
+    widest: Factor = Fraction(1)
+    for kind in kinds:
+        others = list(rows)
+        others.remove(kind)
+        below = _histograms(others, counts)
+        likelihoods = [below.get(_without(counts, value), Fraction(0)) for value, chance in enumerate(kind) if chance]
+        if not any(likelihoods):
+            raise ParameterError("these counts cannot happen; the probabilities do not describe these rows")
+        widest = max(widest, _widest(likelihoods))
+    return widest
+
+
+def _histograms(rows: list[tuple[Fraction, ...]], counts: list[int]) -> dict[tuple[int, ...], Fraction]:
+    """The distribution of the histogram of some rows, as far as it lies below the counts."""
+    found = {(0,) * len(counts): Fraction(1)}
+    for row in rows:
+        grown: dict[tuple[int, ...], Fraction] = {}
+        for histogram, likely in found.items():
+            for value, chance in enumerate(row):
+                if chance and histogram[value] < counts[value]:
+                    larger = (*histogram[:value], histogram[value] + 1, *histogram[value + 1 :])
+                    grown[larger] = grown.get(larger, Fraction(0)) + likely * chance
+        found = grown
+    return found
+
+
+def _without(counts: list[int], value: int) -> tuple[int, ...]:
+    return (*counts[:value], counts[value] - 1, *counts[value + 1 :])
+
+
+def _widest(likelihoods: list[Fraction]) -> Factor:
+    """The largest factor between two of them, infinite where only some are 0."""
+    low, high = min(likelihoods), max(likelihoods)
+    return high / low if low else math.inf
 
 
 def _factors_without(chances: list[Fraction], chance: Fraction) -> list[Factor]:

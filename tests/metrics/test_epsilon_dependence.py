@@ -139,6 +139,41 @@ def test_exact_histograms_by_enumeration(chances):
             assert found == oracle.histogram_factor([p] * 4, counts)
 
 
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(data=st.data(), rows=st.integers(1, 4), values=st.integers(1, 3))
+def test_exact_histograms_of_different_rows_by_enumeration(data, rows, values):
+    chances = [data.draw(distributions(values)) for _ in range(rows)]
+    for counts in product(range(rows + 1), repeat=values):
+        if sum(counts) != rows:
+            continue
+        wanted = oracle.histogram_factor(chances, counts)
+        if wanted is None:
+            with pytest.raises(ParameterError, match="cannot happen"):
+                pp.histogram_dependence(counts, row_probabilities=chances)
+        else:
+            assert pp.histogram_dependence(counts, row_probabilities=chances) == wanted
+
+
+def test_rows_alike_are_the_closed_form_and_two_values_are_a_count():
+    shares = ["1/6", "1/3", "1/2"]
+    alike = pp.histogram_dependence([1, 2, 3], row_probabilities=[shares] * 6)
+    assert alike == pp.histogram_dependence([1, 2, 3], value_probabilities=shares)
+    chances = ["1/5", "1/2", "3/4"]
+    rows = [[1 - Fraction(chance), chance] for chance in chances]
+    assert pp.count_dependence(chances)[1] == pp.histogram_dependence([2, 1], row_probabilities=rows)
+
+
+def test_histograms_of_different_rows_refuse_nonsense():
+    half = ["1/2", "1/2"]
+    for wrong in ({}, {"value_probabilities": half, "row_probabilities": [half] * 2}, {"row_probabilities": [half]}):
+        with pytest.raises(ParameterError):
+            pp.histogram_dependence([1, 1], **wrong)
+    with pytest.raises(ParameterError):
+        pp.histogram_dependence([1, 1, 0], row_probabilities=[half] * 2)
+    with pytest.raises(TooLargeError):
+        pp.histogram_dependence([200, 200], row_probabilities=[half] * 399 + [["1/3", "2/3"]])
+
+
 def test_exact_releases_refuse_nonsense():
     for wrong in ([2], ["-1/2"], []):
         with pytest.raises(ParameterError):
