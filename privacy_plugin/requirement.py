@@ -124,6 +124,7 @@ class Finding:
             "requirement": str(self.requirement),
             "metric": self.requirement.metric,
             "title": self.requirement.definition.title,
+            "kind": self.requirement.definition.kind,
             "limit": self.limit.given,
             "status": self.status,
             "passed": self.passed,

@@ -59,10 +59,10 @@ def histogram_dependence(
     It is the largest factor between P(y | row i has value a) and P(y | row i has value b) over all rows and the values
     possible for them. With `value_probabilities`, the same for every row, P(y | a) is proportional to y_a / p_a, so it
     is the largest (y_a / p_a) / (y_b / p_b). With `row_probabilities`, a list for every row, P(y | a) is the
-    probability that the other rows have the histogram y - e_a. Dorrestijn 2018, Theorem 6, corrected: as printed its neighbours
-    have another number of rows and the condition is empty; the neighbour of y is y - e_a + e_b. A possible value that
-    nobody has makes it infinite. Exact. Cost: for different rows, the number of histograms below y * rows * values,
-    for each distinct row; too many are refused.
+    probability that the other rows have the histogram y - e_a. Dorrestijn 2018, Theorem 6, corrected: as printed its
+    neighbours have another number of rows and the condition is empty; the neighbour of y is y - e_a + e_b. A possible
+    value that nobody has makes it infinite. Exact. Cost: for different rows, the number of histograms below y * rows *
+    values, for each distinct row; too many are refused.
 
     >>> str(histogram_dependence([2, 1, 1], value_probabilities=["1/2", "1/4", "1/4"]))
     '1'

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from privacy_plugin.policy import Policy
 from privacy_plugin.report import write_report
 from tests.engines import unavailable
 from tests.report.pages import judged, policy
+from tests.report.test_generated_sections import MADE, REAL, ROLES
 
 pytestmark = pytest.mark.browser
 
@@ -27,6 +29,15 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         plan=plan,
         certificate=certificate,
     )
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a generated table, which has no people to draw."""
+    given = {"dataset": "visits", "columns": ROLES, "requirements": [{"repeated_records": {"at_most": 0.5}}]}
+    rules = Policy.from_dict(given)
+    verdict = rules.judge(MADE, population=REAL)
+    return write_report(tmp_path_factory.mktemp("audit") / "report.html", policy=rules, verdicts=[("made", verdict)])
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,16 @@ def test_light_and_dark_have_their_own_colours(browser: Any, report: Path) -> No
 def test_nothing_sticks_out(browser: Any, report: Path, width: int) -> None:
     page, _, _ = opened(browser, report, viewport={"width": width, "height": 800})
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+def test_an_audit_is_drawn_beside_chance(browser: Any, audited: Path, width: int) -> None:
+    page, asked, complaints = opened(browser, audited, viewport={"width": width, "height": 800})
+    assert (asked, complaints) == ([audited.as_uri()], [])
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    chart = page.get_by_role("img", name="Repeated records beside chance")
+    assert chart.bounding_box()["height"] > 80
+    assert chart.get_by_text("if the columns were independent").count() == 2
 
 
 def test_headings_and_tables_are_named(browser: Any, report: Path) -> None:
