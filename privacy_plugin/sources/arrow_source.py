@@ -36,6 +36,10 @@ class ArrowSource(LocalSource):
         table = pa.table(columns, names=list(keep))
         return table if kept is None else table.filter(pa.array(kept))
 
+    def from_arrow(self, rows: Any) -> pa.Table:
+        """Take the rows as they are."""
+        return rows
+
     def reopened(self, frame: Any) -> Source:
         """Open another table."""
         return ArrowSource(frame)

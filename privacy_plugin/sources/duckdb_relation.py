@@ -16,6 +16,7 @@ from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import CodedColumn, grouped_table
 from privacy_plugin.sources.digest import checked_buckets, compose
+from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.duckdb_terms import (
     BUCKET,
     BUCKET_MEASURES,
@@ -170,6 +171,15 @@ class DuckDBRelation:
         joined = f"{_ALIAS} AS e JOIN privacy_plugin_lines AS l ON l.line = e.line"
         with told_as_source_error("writing"):
             return examples.query(_ALIAS, f"SELECT {chosen} FROM {joined} ORDER BY l.place")
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
+        """Return other rows as a relation of the same connection once `verify` has accepted them."""
+        require_no_target(target, "DuckDB")
+        privacy_plugin_rows = arrow_rows(rows)  # noqa: F841  DuckDB finds it by the name of the variable
+        with told_as_source_error("writing"):
+            copy = self._relation.query(_ALIAS, "SELECT * FROM privacy_plugin_rows").materialize()
+        arrived(rows, verify)(DuckDBRelation(copy))
+        return copy
 
     def restricted(self, columns: Sequence[str]) -> Any:
         """Return the relation of some columns."""

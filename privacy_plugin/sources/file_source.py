@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
 from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
@@ -107,6 +108,16 @@ class FileSource:
                 _write(self._relation.numbered(wanted), temporary)
             verify([FileSource(temporary) for temporary in temporaries])
         return tuple(FileSource(path) for path in paths)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> "FileSource":
+        """Write other rows to a file beside the target, let `verify` look at it, and only then put it in place."""
+        path = self._target(target)
+        held = rows if path.suffix.lower() == ".parquet" else as_text(rows)
+        privacy_plugin_rows = arrow_rows(held)  # noqa: F841  DuckDB finds it by the name of the variable
+        with replacing([path]) as (temporary,):
+            _write(self._connection.sql("SELECT * FROM privacy_plugin_rows"), temporary)
+            arrived(held, verify)(FileSource(temporary))
+        return FileSource(path)
 
     def _target(self, target: str | None) -> Path:
         if target is None:

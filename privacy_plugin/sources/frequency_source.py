@@ -64,6 +64,10 @@ class FrequencySource:
         """Refuse: there are no rows to publish."""
         raise SourceError("a frequency table has no rows to publish; give the frame, file or table it came from")
 
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> NoReturn:
+        """Refuse: there is no engine to write in."""
+        raise SourceError("a frequency table lies in no engine to write rows in; give the data it came from")
+
     def distribute(
         self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
     ) -> tuple[Any, ...]:

@@ -42,6 +42,10 @@ class LocalSource(ABC):
         """Return a new frame of these columns, some of them replaced by texts, with the kept rows only."""
 
     @abstractmethod
+    def from_arrow(self, rows: Any) -> Any:
+        """Return a new frame of this kind with the rows of an Arrow table."""
+
+    @abstractmethod
     def reopened(self, frame: Any) -> Source:
         """Open another frame of the same kind."""
 
@@ -127,6 +131,15 @@ class LocalSource(ABC):
         wanted, _ = pack(list(table.codes.T), table.cardinalities)
         first = np.unique(packed, return_index=True)[1]
         return first[np.searchsorted(packed[first], wanted)].astype(np.int64)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
+        """Return a frame of the same kind with other rows, once `verify` has accepted it."""
+        from privacy_plugin.sources.drawn_rows import arrived, arrow_rows  # Arrow comes when it is needed
+
+        require_no_target(target, self.engine)
+        frame = self.from_arrow(arrow_rows(rows))
+        arrived(rows, verify)(self.reopened(frame))
+        return frame
 
     def _counted(self, columns: Sequence[str]) -> FrequencyTable:
         return merge(

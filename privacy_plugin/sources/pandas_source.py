@@ -38,6 +38,11 @@ class PandasSource(LocalSource):
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         return frame if kept is None else frame[kept]
 
+    def from_arrow(self, rows: Any) -> pd.DataFrame:
+        """Take the rows; whole numbers with missing ones among them stay whole."""
+        frame: pd.DataFrame = rows.to_pandas(integer_object_nulls=True)
+        return frame
+
     def reopened(self, frame: Any) -> Source:
         """Open another frame."""
         return PandasSource(frame)

@@ -52,6 +52,10 @@ class PolarsSource(LocalSource):
         frame = pl.DataFrame(columns)
         return frame if kept is None else frame.filter(pl.Series(kept))
 
+    def from_arrow(self, rows: Any) -> pl.DataFrame:
+        """Take the rows."""
+        return pl.DataFrame(pl.from_arrow(rows))
+
     def reopened(self, frame: Any) -> Source:
         """Open another eager frame."""
         return PolarsSource(frame)
@@ -106,6 +110,11 @@ class PolarsLazySource:
         """Run the plan for the columns once, and return eager frames."""
         require_columns(columns, self.columns)
         return self._collected(columns).distribute(columns, make, targets=targets, verify=verify)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> pl.LazyFrame:
+        """Return other rows as a lazy frame once `verify` has accepted them."""
+        frame: pl.DataFrame = PolarsSource(pl.DataFrame({"x": []})).write_rows(rows, target=target, verify=verify)
+        return frame.lazy()
 
     def _collected(self, columns: Sequence[str] | None = None) -> PolarsSource:
         chosen = self._frame if columns is None else self._frame.select(cs.by_name(*columns))

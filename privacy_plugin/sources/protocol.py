@@ -72,6 +72,9 @@ class Source(Protocol):
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]) -> Any:
         """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place."""
 
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[["Source"], None]) -> Any:
+        """Write rows that were drawn in this process as a new table of this engine, in the manner of `publish`."""
+
     def distribute(
         self,
         columns: Sequence[str],

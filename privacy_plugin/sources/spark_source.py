@@ -17,6 +17,7 @@ from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import grouped_table
 from privacy_plugin.sources.digest import BUCKET_DIGITS, checked_buckets, compose
+from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.joining import JoinedGroups, joined_table
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import (
@@ -203,6 +204,14 @@ class SparkSource:
             named = dict(zip(names, labels, strict=True)) | {wanted.number: "number"}
             chosen = [functions.col(named[name]).alias(name) for name in wanted.columns]
             return joined.orderBy("place").select(*chosen).localCheckpoint(eager=True)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> DataFrame:
+        """Return other rows as a frame of the same session once `verify` has accepted them."""
+        require_no_target(target, "Spark")
+        with _told_as_source_error("writing"):
+            copy = self._frame.sparkSession.createDataFrame(arrow_rows(rows)).localCheckpoint(eager=True)
+        arrived(rows, verify)(SparkSource(copy))
+        return copy
 
     def _mapping(self, translator: Translator, name: str) -> DataFrame:
         """Return (identifying text, new text, number) of every distinct value of a column."""

@@ -117,7 +117,14 @@ _RELATIONS = """
     UNION ALL SELECT database_name, schema_name, view_name, NULL FROM system.main.duckdb_views() WHERE NOT internal
 """
 
-_ARROW = {"BIGINT": pa.int64(), "TEXT": pa.string()}
+_ARROW = {
+    "BIGINT": pa.int64(),
+    "TEXT": pa.string(),
+    "FLOAT8": pa.float64(),
+    "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+}
 
 
 def _meanings(parts: tuple[str, ...], database: str, schema: str) -> set[tuple[str, ...]]:

@@ -28,6 +28,9 @@ class SqlColumn:
     bytewise: bool = False  # its own equality is known to be that of the bytes
 
 
+# The types of tables of ours, in words that all databases understand.
+KINDS = ("TEXT", "BIGINT", "FLOAT8", "BOOLEAN", "DATE", "TIMESTAMP")
+
 Groups = tuple[list[CodedColumn], list[Integers]]
 
 
@@ -84,7 +87,7 @@ class Rules(Protocol):
         """Return how a table of ours declares such a column, or nothing if the type comes with the query."""
 
     def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Insert rows into a (quoted) table of ours whose columns are of these kinds, TEXT or BIGINT."""
+        """Insert rows into a (quoted) table of ours whose columns are of these kinds: see `KINDS`."""
 
     def settle(self, connection: Connection, name: str) -> None:
         """Tell the planner about a (quoted) table of ours that was just filled."""

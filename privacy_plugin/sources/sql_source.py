@@ -12,10 +12,12 @@ from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.digest import compose
+from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import JoinedGroups, joined_table
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.sql_counting import counted
+from privacy_plugin.sources.sql_drawn_rows import drawn_query
 from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_joining import MEASURES, comparable, joined_query
 from privacy_plugin.sources.sql_numbered import numbered_query
@@ -227,6 +229,18 @@ class SqlTable:
                     lambda origins: verify([SqlTable(connection, origin) for origin in origins]),
                 )
         return tuple(sql_table(self._bind, target) for target in targets)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> "SqlTable":
+        """Write other rows to a staging table, let `verify` look at it, and only then swap it into place."""
+        parts = target_parts(target)
+        check = arrived(rows, verify)
+        with writing(self._bind, self._rules, "writing") as connection:
+            require_another(connection, self._rules, self._origin, parts)
+            with temporary_tables(connection, self._rules) as temporary:
+                columns, query = drawn_query(temporary, arrow_rows(rows))
+                table = Written(parts=parts, columns=columns, query=query)
+                staged(connection, self._rules, [table], lambda origins: check(SqlTable(connection, origins[0])))
+        return sql_table(self._bind, target)
 
     def _same_rows(self, connection: Connection, recoding: Recoding) -> Callable[[Sequence[Origin]], None]:
         """Return a check that recoding lost no row; dropping rows is the one way to have fewer."""

@@ -91,8 +91,8 @@ class SqliteRules:
         return column.type
 
     def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Insert rows into a table of ours."""
-        insert_rows(connection, name, rows)
+        """Insert rows into a table of ours; dates and moments are text here."""
+        insert_rows(connection, name, [[_stored(value) for value in row] for row in rows])
 
     def settle(self, connection: Connection, name: str) -> None:
         """Do nothing: the planner counts by itself."""
@@ -153,6 +153,12 @@ def _stored_definition(connection: Connection, parts: tuple[str, ...]) -> str | 
 
 def _boolean(stored: Any) -> Any:
     return bool(stored) if stored in (0, 1) else stored
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(" ", timespec="microseconds")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _date(stored: Any) -> Any:

@@ -35,7 +35,7 @@ class TemporaryTables:
         return _clause(quoted, columns, name)
 
     def filled(self, name: str, kinds: Sequence[str], rows: Sequence[Sequence[Any]]) -> sa.FromClause:
-        """Create and fill a table with columns v0, v1, ... of these kinds, TEXT or BIGINT."""
+        """Create and fill a table with columns v0, v1, ... of these kinds: see `KINDS` of the rules."""
         quoted = self._quoted(name)
         definitions = ", ".join(f"v{i} {kind}" for i, kind in enumerate(kinds))
         run(self._connection, f"CREATE TEMPORARY TABLE {quoted} ({definitions})")

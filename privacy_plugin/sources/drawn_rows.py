@@ -1,0 +1,81 @@
+"""Rows that were drawn in this process, on their way into an engine: typed by their values, checked on arrival."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from privacy_plugin.errors import SourceError
+from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.frequency.values import Value, kind, label
+from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.protocol import Source
+
+_BOOLEAN, _NUMBER, _TIME, _TEXT = kind(True), kind(0), kind(date(2000, 1, 1)), kind("")
+_LARGEST_WHOLE = 2**63
+
+
+def arrow_rows(table: FrequencyTable) -> pa.Table:
+    """Return every row; a column has the one type that all its values have, whole numbers being whole.
+
+    The rows are in the order of their values, which says nothing about where they came from.
+    """
+    rows = pa.array(np.repeat(np.arange(table.distinct), table.counts))
+    columns = []
+    for name in table.columns:
+        columns.append(_typed(name, table.dictionary(name)).take(pa.array(table.column_codes(name))).take(rows))
+    return pa.table(columns, names=list(table.columns))
+
+
+def as_text(table: FrequencyTable) -> FrequencyTable:
+    """Return the same rows as a format without types holds them: every value but a missing one as its text."""
+    return FrequencyTable.from_columns(
+        table.columns,
+        [table.column_codes(name) for name in table.columns],
+        [[None if value is None else label(value) for value in table.dictionary(name)] for name in table.columns],
+        table.counts,
+    )
+
+
+def arrived(rows: FrequencyTable, verify: Callable[[Source], None]) -> Callable[[Source], None]:
+    """Return a check that a written copy holds exactly these rows, and then whatever else is to be verified."""
+    expected = content_fingerprint(rows)
+
+    def check(copy: Source) -> None:
+        if content_fingerprint(copy) != expected:
+            raise SourceError(f"{copy.engine} does not hold the drawn values as they are; nothing was written")
+        verify(copy)
+
+    return check
+
+
+def _typed(name: str, values: Sequence[Value]) -> pa.Array:
+    chosen = _arrow_type(name, values)
+    if chosen == pa.timestamp("us"):  # a date is a moment at midnight, and Arrow does not think so
+        values = [datetime(v.year, v.month, v.day) if type(v) is date else v for v in values]
+    try:
+        return pa.array(list(values), type=chosen)
+    except (pa.ArrowException, OverflowError):
+        raise SourceError(f"column {name!r} has values that no column of type {chosen} holds") from None
+
+
+def _arrow_type(name: str, values: Sequence[Value]) -> pa.DataType:
+    present = [value for value in values if value is not None]
+    kinds = {kind(value) for value in present}
+    if not kinds or kinds == {_TEXT}:
+        return pa.string()
+    if kinds == {_BOOLEAN}:
+        return pa.bool_()
+    if kinds == {_NUMBER}:
+        whole = all(isinstance(value, int) and -_LARGEST_WHOLE <= value < _LARGEST_WHOLE for value in present)
+        return pa.int64() if whole else pa.float64()
+    if kinds == {_TIME}:
+        return pa.timestamp("us") if any(isinstance(value, datetime) for value in present) else pa.date32()
+    raise SourceError(f"column {name!r} mixes values of several kinds, or holds bytes; a drawn table has one type each")
+
+
+def plain_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """Return the rows as Python values."""
+    return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))

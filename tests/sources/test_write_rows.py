@@ -1,0 +1,90 @@
+"""Rows that were drawn in this process arrive in every engine as they are, or nothing is written."""
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from privacy_plugin.errors import CertificateError, ParameterError, SourceError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.drawn_rows import arrived, as_text
+from tests.sources.loading import ENGINES, LOADERS, text_table
+from tests.sources.test_publish import target_of
+
+COLUMNS = ["age group", "Größe", "score", "smokes", "born", "seen", "none"]
+DRAWN = FrequencyTable.from_rows(
+    COLUMNS,
+    [
+        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), None),
+        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), None),
+        ("*", -3, 7, False, None, datetime(2024, 1, 2), None),
+        ('O\'Hara; "x", ü\n', None, None, None, date(1, 1, 1), None, None),
+    ],
+)
+SOURCE = text_table(other=["x", "y"])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_arrive_as_they_were_drawn(engine: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](SOURCE, tmp_path))
+    held = as_text(DRAWN) if engine == "csv" else DRAWN
+    seen: list[Any] = []
+    made = source.write_rows(DRAWN, target=target_of(engine, tmp_path), verify=lambda copy: seen.append(copy.columns))
+    assert seen == [tuple(COLUMNS)]
+    written = open_source(made)
+    assert written.columns == tuple(COLUMNS)
+    assert written.row_count() == 4
+    assert content_fingerprint(written) == content_fingerprint(held)
+    assert source.columns == ("other",)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_refusal_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](SOURCE, tmp_path))
+    target = target_of(engine, tmp_path)
+    old = source.publish(target, columns=["other"], verify=lambda copy: None) if target is not None else None
+    files = sorted(tmp_path.iterdir())
+
+    def refuse(copy: Source) -> None:
+        raise CertificateError("not recorded")
+
+    with pytest.raises(CertificateError, match="not recorded"):
+        source.write_rows(DRAWN, target=target, verify=refuse)
+    if old is not None:
+        assert open_source(old).columns == ("other",)
+        assert sorted(tmp_path.iterdir()) == files
+
+
+@pytest.mark.parametrize("engine", ["pandas", "sqlite"])
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([1, "1"], "mixes values"), ([b"1"], "mixes values"), ([2**70], "no column"), ([0.5, 2**53 + 1], "no column")],
+)
+def test_what_cannot_be_held_is_refused(engine: str, values: list[Any], words: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](SOURCE, tmp_path))
+    rows = FrequencyTable.from_rows(["x"], [(value,) for value in values])
+    with pytest.raises(SourceError, match=words):
+        source.write_rows(rows, target=target_of(engine, tmp_path), verify=id)
+
+
+def test_other_rows_than_those_that_were_drawn_are_noticed() -> None:
+    check = arrived(FrequencyTable.from_rows(["x"], [(1,), (2,)]), id)
+    check(open_source(pd.DataFrame({"x": [2, 1]})))
+    for other in ([1, 2, 2], [1, 3], ["1", "2"]):
+        with pytest.raises(SourceError, match="does not hold the drawn values"):
+            check(open_source(pd.DataFrame({"x": other})))
+
+
+def test_targets_are_named_where_there_are_any(tmp_path: Path) -> None:
+    for engine in ("pandas", "polars", "polars_lazy", "arrow", "duckdb_relation"):
+        with pytest.raises(ParameterError):
+            open_source(LOADERS[engine](SOURCE, tmp_path)).write_rows(DRAWN, target="t", verify=id)
+    for engine in ("sqlite", "csv"):
+        with pytest.raises(ParameterError):
+            open_source(LOADERS[engine](SOURCE, tmp_path)).write_rows(DRAWN, target=None, verify=id)
+    with pytest.raises(SourceError, match="no engine"):
+        open_source(DRAWN).write_rows(DRAWN, target=None, verify=id)
