@@ -1,4 +1,4 @@
-"""The command line: `privacy-plugin init | check | anonymize | report | demo`."""
+"""The command line: `privacy-plugin init | check | anonymize | report | ledger | demo`."""
 
 from typing import Annotated
 
@@ -9,6 +9,7 @@ from privacy_plugin.commands.anonymize import anonymize
 from privacy_plugin.commands.check import check
 from privacy_plugin.commands.demo import demo
 from privacy_plugin.commands.init import init
+from privacy_plugin.commands.ledger import ledger
 from privacy_plugin.commands.report import report
 
 app = typer.Typer(
@@ -23,7 +24,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, check, anonymize, report, demo):
+for function in (init, check, anonymize, report, ledger, demo):
     app.command()(function)
 
 

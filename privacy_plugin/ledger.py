@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -131,6 +132,13 @@ class BudgetLedger:
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+
+    def require_apart(self, other: Any) -> None:
+        """Refuse to keep books in the SQLite file that a release is written to: it is locked while it is written."""
+        url = getattr(getattr(other, "engine", None), "url", None)
+        files = [_file(place) for place in (self._engine.url, url) if place is not None]
+        if len(files) == 2 and files[0] is not None and files[0] == files[1]:
+            raise BudgetError("the ledger lies in the database file that is written to; give it a file of its own")
 
     def set_cap(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0) -> None:
         """Set what may be spent in all; it can be raised or lowered, and lowering below what is spent closes it."""
@@ -275,6 +283,11 @@ def _name(text: str) -> str:
     if not isinstance(text, str) or not text or len(text) > 255:
         raise ParameterError("dataset, unit and mechanism must be names of 1 to 255 characters")
     return text
+
+
+def _file(url: sa.URL) -> Path | None:
+    embedded = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
+    return Path(str(url.database)).resolve() if embedded else None
 
 
 def _now() -> str:

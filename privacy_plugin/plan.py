@@ -171,6 +171,11 @@ class Plan:
             "trade_off": [[point.k, point.loss] for point in self.trade_off],
         }
 
+    def summary(self) -> dict[str, Any]:
+        """Return what the plan does, without its hierarchies, which list values."""
+        told = ("levels", "loss", "loss_name", "suppressed", "rows", "max_suppression")
+        return {name: value for name, value in self.to_dict().items() if name in told}
+
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""
         staging = Path(path).with_name(f"{Path(path).name}.{secrets.token_hex(4)}")

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import json
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.anonymizers.losses import LOSSES
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -21,15 +21,18 @@ from privacy_plugin.errors import (
     unknown_name,
 )
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.gate import ROLES, WITHHELD, Rules, Verdict, judge, require_one_second_table
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
+from privacy_plugin.ledger import Budget
 from privacy_plugin.limits import KINDS
+from privacy_plugin.methods import METHODS, Draw, find_method
+from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
 
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
 _COLUMN_KEYS = ("role", "hierarchy", "why")
-_ANONYMIZE_KEYS = ("max_suppression", "loss")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,7 @@ class Policy:
     requirements: tuple[Requirement, ...]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     anonymize: Mapping[str, Any] = field(default_factory=dict)
+    method: str = "generalize"
     population: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -91,17 +95,21 @@ class Policy:
         roles = {name: entry["role"] for name, entry in columns.items()}
         used, requirements = _requirements(given.get("requirements"), roles, Path(folder))
         hierarchies = _hierarchies(columns, Path(folder))
-        return cls(
+        method, options = _anonymize(given.get("anonymize"), roles)
+        policy = cls(
             dataset=dataset,
             roles=roles,
             requirements=tuple(
                 _with_dataset(_with_hierarchies(requirement, hierarchies), dataset) for requirement in requirements
             ),
             hierarchies=hierarchies,
-            anonymize=_anonymize(given.get("anonymize")),
+            anonymize=options,
+            method=method,
             population=population,
             notes=(*contradictions(used), *_unproven(requirements)),
         )
+        _require_budget(policy, anonymizes="anonymize" in given)
+        return policy
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -122,16 +130,35 @@ class Policy:
             "roles": dict(self.roles),
             "requirements": sorted(asked, key=lambda line: json.dumps(line, sort_keys=True)),
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
-            "anonymize": dict(self.anonymize),
+            "anonymize": {**self.anonymize, **({"method": self.method} if self.method != "generalize" else {})},
             "population": self.population,
         }
-        text = json.dumps(resolved, sort_keys=True)
+        text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def rules(self) -> Rules:
         """The part of the policy that the gate judges by."""
         return Rules(dataset=self.dataset, roles=self.roles, requirements=self.requirements, digest=self.digest)
+
+    @cached_property
+    def draw(self) -> Draw | None:
+        """How the policy's method draws; None where it generalizes."""
+        method = find_method(self.method)
+        if method.draw is None:
+            return None
+        return method.draw(options=self.anonymize, columns=self.rules.released, hierarchies=self.hierarchies)
+
+    def unmet_budget(self, total: Budget, unit: str) -> Requirement | None:
+        """Return the requirement on the privacy budget that a total would not meet, if there is one."""
+        for requirement in self.requirements:
+            if requirement.definition.needs_ledger and requirement.options["privacy_unit"] == unit:
+                allowed = exact(requirement.options.get("delta", 0))
+                value = total.epsilon if total.delta <= allowed else math.inf
+                stated = Measurement(metric=requirement.metric, value=value, parameters={}, rows=0, classes=0)
+                if not requirement.limit.holds(stated):
+                    return requirement
+        return None
 
     def judge(
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
@@ -302,16 +329,42 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict
     return hierarchies
 
 
-def _anonymize(given: Any) -> dict[str, Any]:
+def _anonymize(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Read the method and its options."""
     if given is not None and not isinstance(given, Mapping):
-        raise PolicyError(f"anonymize is a mapping with the keys {' and '.join(_ANONYMIZE_KEYS)}")
+        raise PolicyError("anonymize is a mapping: {method: ..., and the options of the method}")
     settings = dict(given or {})
-    for name in settings:
-        if name not in _ANONYMIZE_KEYS:
-            raise PolicyError(unknown_name("key of anonymize", str(name), _ANONYMIZE_KEYS))
-    share = settings.get("max_suppression", 0.0)
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-        raise PolicyError(f"max_suppression must lie between 0 and 1, not {share!r}")
-    if settings.get("loss", "precision") not in LOSSES:
-        raise PolicyError(unknown_name("loss", str(settings["loss"]), LOSSES))
-    return settings
+    name = settings.pop("method", "generalize")
+    released = [column for column, role in roles.items() if role not in WITHHELD]
+    try:
+        return str(name), find_method(name).read(settings, released)
+    except ParameterError as problem:
+        raise PolicyError(f"anonymize: {problem}") from None
+
+
+def _require_budget(policy: Policy, *, anonymizes: bool) -> None:
+    """Hold a randomized method and the requirement on the privacy budget together, before anything is spent."""
+    asked = [r for r in policy.requirements if r.definition.needs_ledger]
+    if policy.draw is None:
+        if asked and anonymizes:
+            raise PolicyError(f"{asked[0]}: no generalization meets it; name a randomized method, {_RANDOMIZED}")
+        return
+    if policy.rules.unit is not None:
+        raise PolicyError(f"{policy.method} protects one row; it cannot count people by {policy.rules.unit!r}")
+    try:
+        cost = policy.draw.cost
+        budget = cost.budget
+    except ParameterError as problem:
+        raise PolicyError(f"anonymize: {problem}") from None
+    if not any(requirement.options["privacy_unit"] == cost.unit for requirement in asked):
+        raise PolicyError(
+            f"{policy.method} spends privacy budget ({cost}); require it to stay within one, such as "
+            f"privacy_budget: {{at_most: {written(budget.epsilon)}, delta: {written(budget.delta)}, "
+            f"privacy_unit: {cost.unit}}}"
+        )
+    unmet = policy.unmet_budget(budget, cost.unit)
+    if unmet is not None:
+        raise PolicyError(f"anonymize: {policy.method} spends {cost}, which alone does not meet {unmet}")
+
+
+_RANDOMIZED = " or ".join(f"{{method: {name}, ...}}" for name, method in METHODS.items() if method.randomized)

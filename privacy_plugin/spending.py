@@ -42,7 +42,8 @@ class Spending:
     """A spend that is under way; where books are kept it collects what was made, to be recorded when it ends well."""
 
     private: bool
-    kept: bool
+    ledger: BudgetLedger | None = None
+    number: str | None = None
     fingerprints: list[Fingerprint] = field(default_factory=list)
     account: dict[str, Any] = field(default_factory=dict)
 
@@ -51,10 +52,18 @@ class Spending:
 
         `account` holds the neighbour relation and the assumptions, and no value of the data.
         """
-        if not self.kept:
+        if self.number is None:
             return
         self.fingerprints += [content_fingerprint(table) for table in tables]
         self.account.update(account)
+
+    def commit(self) -> None:
+        """Record the end now; else it is recorded when the block ends well."""
+        if self.ledger is None or self.number is None:
+            return
+        number, self.number = self.number, None
+        release = Release(private=self.private, fingerprints=tuple(self.fingerprints), account=self.account)
+        self.ledger.commit(number, release)
 
 
 @contextmanager
@@ -64,17 +73,16 @@ def spending(cost: Cost, *, ledger: BudgetLedger | None, dataset: str | None, pr
     An error inside leaves the reservation, and so the budget spent. `private`: no test generator draws.
     """
     require_together(ledger, dataset)
-    spent = Spending(private=private, kept=ledger is not None)
     if ledger is None or dataset is None:
-        yield spent
+        yield Spending(private=private)
         return
     amount = cost.budget
     number = ledger.reserve(
         dataset=dataset, unit=cost.unit, epsilon=amount.epsilon, delta=amount.delta, mechanism=cost.mechanism
     )
+    spent = Spending(private=private, ledger=ledger, number=number)
     yield spent
-    release = Release(private=private, fingerprints=tuple(spent.fingerprints), account=spent.account)
-    ledger.commit(number, release)
+    spent.commit()
 
 
 def require_together(ledger: BudgetLedger | None, dataset: str | None) -> None:

@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from privacy_plugin.anonymizers.accounting import rho_within
+from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.noise import opendp
 from privacy_plugin.anonymizers.synthesis import (
     Model,
     Synthesis,
@@ -14,6 +17,7 @@ from privacy_plugin.anonymizers.synthesis import (
     synthesize_rows,
 )
 from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source
@@ -59,6 +63,7 @@ def synthesize(
     if given is not None:
         require_columns([given], list(columns), role="given")
     table = source.frequencies(list(columns))
+    require_synthesis(table, epsilon=epsilon, delta=delta, unit=unit, model=model, given=given, domains=domains)
     cost = synthesis_cost(epsilon=epsilon, delta=delta, unit=unit, columns=len(columns))
     common: dict[str, Any] = {"model": chosen_model(model, given, unit=unit), "given": given, "domains": domains}
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
@@ -68,6 +73,25 @@ def synthesize(
             made = synthesize_rows(table, epsilon=epsilon, delta=delta, generator=generator, **common)
         spent.released(made.frequencies, account=made.ledger.to_dict())
     return made
+
+
+def require_synthesis(
+    table: FrequencyTable,
+    *,
+    epsilon: Any,
+    delta: Any = 1e-6,
+    unit: str = "row",
+    model: str | None = None,
+    given: str | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+) -> None:
+    """Refuse what synthesis could refuse of this table, before anything is drawn or spent."""
+    require_mode(unit)
+    chosen_model(model, given)
+    if unit == "row":
+        rho_within(float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta")))
+        opendp()
+    CodedRows.of(table, given=given, domains=domains)
 
 
 def synthesis_cost(*, epsilon: Any, delta: Any, unit: str, columns: int) -> Cost:

@@ -1,4 +1,4 @@
-"""`anonymize`: the least generalization that meets the policy, judged before it is put in place."""
+"""`anonymize`: by the method that the policy names, judged before it is put in place."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -9,13 +9,21 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 import typer
 
-from privacy_plugin.commands.inputs import Input, open_input, open_population, require_free, without_identifiers
-from privacy_plugin.commands.options import Data, Force, Json, PolicyFile, Population, Table, Url
+from privacy_plugin.anonymizing import anonymize as anonymized
+from privacy_plugin.commands.anonymized import show_anonymized
+from privacy_plugin.commands.inputs import (
+    Input,
+    ledger_for,
+    open_input,
+    open_population,
+    require_free,
+    without_identifiers,
+)
+from privacy_plugin.commands.options import Data, Force, Json, Ledger, PolicyFile, Population, Table, Url
 from privacy_plugin.commands.terminal import Terminal, command
-from privacy_plugin.commands.verdicts import exit_code, plan_table, plan_words, show_verdict
+from privacy_plugin.commands.verdicts import exit_code, show_verdict
 from privacy_plugin.errors import ParameterError, PolicyError, SourceError
 from privacy_plugin.gate import Verdict, structure_problems
-from privacy_plugin.generalization import generalize
 from privacy_plugin.plan import Plan, load_plan
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
@@ -47,20 +55,23 @@ def anonymize(
     population: Population = None,
     plan: PlanFile = None,
     apply_plan: ApplyPlan = None,
+    ledger: Ledger = None,
     report: ReportFile = None,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Generalize a table as little as the policy allows, judge the result, and only then write it.
+    """Anonymize a table by the policy's method, judge the result, and only then write it.
 
-    Every quasi-identifier needs a hierarchy in the policy. Identifiers are dropped, and rows of classes that cannot
-    be saved are left out, up to the policy's max_suppression. Exit 1 if no generalization meets the policy: then
-    nothing is written.
+    The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
+    hierarchy, and rows of classes that cannot be saved are left out, up to max_suppression. `epsilon_safe` and
+    `synthesize` draw at random and spend privacy budget from the ledger, whatever becomes of the result. Identifiers
+    are dropped. Exit 1 if the result does not meet the policy: then nothing is written.
 
     For example:
 
     - `privacy-plugin anonymize visits.csv --policy policy.yaml --output release.csv --report report.html`
     - `privacy-plugin anonymize -p policy.yaml --url duckdb:///warehouse.duckdb --table visits -o visits_release`
+    - `privacy-plugin anonymize visits.csv -p synthesize.yaml -o synthetic.csv --ledger sqlite:///ledger.db`
     """
     terminal = Terminal(as_json=as_json)
     rules = Policy.load(policy)
@@ -68,25 +79,27 @@ def anonymize(
     require_free(output, exists=opened.exists(output), force=force)
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules)
-    _require_roles(rules, source)
-    with terminal.working("searching for the least generalization that meets the policy") as progress:
-        chosen = load_plan(apply_plan) if apply_plan else _search(rules, source, others, progress)
-        _require_same_columns(rules, chosen)
-        progress("generalizing")
-        with _staged(opened, chosen, source, others, output) as staged:
+    require_roles(rules, source)
+    saved = load_plan(apply_plan) if apply_plan else None
+    if rules.draw is not None and (plan or apply_plan):
+        raise ParameterError(f"{rules.method} draws at random: there is no plan to save or apply")
+    with terminal.working(_WORDS[rules.draw is None]) as progress, ledger_for(rules, ledger):
+        with _staged(opened, output) as (target, reopen):
+            result = anonymized(source, policy=rules, target=target, population=others, plan=saved, progress=progress)
             progress("judging the result")
+            staged = reopen()
             verdict = rules.judge(staged, population=others, fingerprint=True)
             if verdict.passed:
                 progress("writing")
                 staged.publish(output, columns=rules.rules.released, verify=_same_data(rules, verdict))
-        if plan and verdict.passed:
-            _save(chosen, plan)
+        if plan and result.plan and verdict.passed:
+            _save(result.plan, plan)
         if report:
             progress("drawing the report")
-            _write_report(report, rules, source, others, verdict, chosen)
-    terminal.people.print(plan_table(chosen))
-    terminal.say(plan_words(chosen) if apply_plan is None else f"the plan when it was made: {plan_words(chosen)}")
-    terminal.say(f"{verdict.rows:,} rows judged after suppression")
+            verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
+            _write_report(report, rules, verdicts, result.plan)
+    show_anonymized(terminal, result, again=saved is not None)
+    terminal.say(f"{verdict.rows:,} rows judged")
     show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
     written = {"output": output if verdict.passed else None, "plan file": plan, "report": report}
     for name, place in written.items():
@@ -96,60 +109,42 @@ def anonymize(
         {
             "passed": verdict.passed,
             **{name.replace(" ", "_"): None if place is None else str(place) for name, place in written.items()},
-            "plan": _summary(chosen),
+            **result.to_dict(),
             "verdict": verdict.to_dict(),
         }
     )
     return exit_code(verdict)
 
 
-def _require_roles(policy: Policy, source: Source) -> None:
+_WORDS = {True: "searching for the least generalization that meets the policy", False: "preparing the draw"}
+
+
+def require_roles(policy: Policy, source: Source) -> None:
+    """Refuse a table whose columns are not those of the policy."""
     problems = structure_problems(policy.rules, source.columns)
     if problems:
         raise PolicyError("; ".join(problems))
-    lacking = [name for name in policy.quasi_identifiers if name not in policy.hierarchies]
-    if lacking:
-        raise PolicyError(f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}")
-
-
-def _search(policy: Policy, source: Source, population: Source | None, progress: Callable[[str], None]) -> Plan:
-    return generalize(
-        source,
-        hierarchies=policy.hierarchies,
-        requirements=policy.requirements,
-        **policy.anonymize,
-        attributes=(*policy.quasi_identifiers, *policy.sensitive),
-        population=population,
-        unit=policy.rules.unit,
-        progress=progress,
-    )
-
-
-def _require_same_columns(policy: Policy, plan: Plan) -> None:
-    if set(plan.levels) != set(policy.quasi_identifiers):
-        raise ParameterError("the plan was made for other quasi-identifiers than those of the policy")
 
 
 @contextmanager
-def _staged(opened: Input, plan: Plan, source: Source, population: Source | None, output: str) -> Iterator[Source]:
-    """Write the generalized table beside the output, for as long as it is judged."""
+def _staged(opened: Input, output: str) -> Iterator[tuple[str, Callable[[], Source]]]:
+    """Give a place beside the output, and how to open what was written there; it is gone afterwards."""
     if opened.engine is None:
         path = Path(output)
         staging = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
         try:
-            plan.apply(source, target=str(staging), keep=source.columns, population=population)
-            yield open_source(staging)
+            yield str(staging), lambda: open_source(staging)
         finally:
             staging.unlink(missing_ok=True)
         return
+    engine = opened.engine
     parts = (*split_name(output)[:-1], f"privacy_plugin_judged_{secrets.token_hex(4)}")
     name = ".".join(f'"{part}"' for part in parts)
     try:
-        plan.apply(source, target=name, keep=source.columns, population=population)
-        yield sql_table(opened.engine, name)
+        yield name, lambda: sql_table(engine, name)
     finally:
-        with opened.engine.begin() as connection:
-            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, opened.engine.dialect)}"))
+        with engine.begin() as connection:
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, engine.dialect)}"))
 
 
 def _same_data(policy: Policy, verdict: Verdict) -> Any:
@@ -169,16 +164,7 @@ def _save(plan: Plan, path: Path) -> None:
         raise ParameterError(f"cannot write the plan {str(path)!r}: {type(problem).__name__}") from None
 
 
-def _write_report(
-    path: Path, policy: Policy, before: Source, population: Source | None, after: Verdict, plan: Plan
-) -> None:
+def _write_report(path: Path, policy: Policy, verdicts: list[tuple[str, Verdict]], plan: Plan | None) -> None:
     from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
 
-    verdicts = [("as it is", policy.judge(before, population=population)), ("anonymized", after)]
     write_report(path, policy=policy, verdicts=verdicts, plan=plan)
-
-
-def _summary(plan: Plan) -> dict[str, Any]:
-    """Return what a plan does, without its hierarchies, which list values."""
-    given = plan.to_dict()
-    return {name: given[name] for name in ("levels", "loss", "loss_name", "suppressed", "rows", "max_suppression")}

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from privacy_plugin.certificate import CertificateStore
-from privacy_plugin.commands.inputs import open_input, open_population, without_identifiers
+from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, without_identifiers
 from privacy_plugin.commands.options import (
     CertificateFolder,
     Data,
     Json,
+    Ledger,
     PolicyFile,
     Population,
     Reveal,
@@ -33,6 +34,7 @@ def check(
     table: Table = None,
     population: Population = None,
     partition: Partition = None,
+    ledger: Ledger = None,
     certificate_folder: CertificateFolder = None,
     without_identifier_columns: WithoutIdentifiers = False,
     reveal: Reveal = False,
@@ -55,7 +57,11 @@ def check(
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
     words = f"judging {opened.name} by {len(rules.requirements)} requirements"
-    with terminal.working(words) as say, reporting(lambda share, _: say(f"{words}: {share:.0%}")):
+    with (
+        terminal.working(words) as say,
+        reporting(lambda share, _: say(f"{words}: {share:.0%}")),
+        ledger_for(rules, ledger),
+    ):
         verdict = rules.judge(
             source, population=others, partition=partition, fingerprint=certificate_folder is not None
         )

@@ -1,7 +1,7 @@
 """Open what a command was given: a file, or a table of a database."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.ledger_in_use import using_ledger
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
 from privacy_plugin.sources.joining import JoinedGroups, join_groups
@@ -126,6 +127,18 @@ class WithoutColumns:
     ) -> tuple[Any, ...]:
         """Distribute."""
         return self._source.distribute(columns, make, targets=targets, verify=verify)
+
+    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
+        """Write other rows."""
+        return self._source.write_rows(rows, target=target, verify=verify)
+
+
+@contextmanager
+def ledger_for(policy: Policy, address: str | None) -> Iterator[None]:
+    """Let a policy that asks a ledger ask the one that was named; without a name, the requirement says what to do."""
+    asks = any(requirement.definition.needs_ledger for requirement in policy.requirements)
+    with using_ledger(address) if asks and address else nullcontext():
+        yield
 
 
 def without_identifiers(source: Source, policy: Policy) -> Source:

@@ -27,6 +27,15 @@ Population = Annotated[
         show_default=False,
     ),
 ]
+Ledger = Annotated[
+    str | None,
+    typer.Option(
+        envvar="PRIVACY_PLUGIN_LEDGER",
+        show_envvar=True,
+        help="SQLAlchemy URL of the privacy budget ledger (SQLite or PostgreSQL), where the policy needs one.",
+        show_default=False,
+    ),
+]
 WithoutIdentifiers = Annotated[
     bool,
     typer.Option("--without-identifiers", help="Judge the table as it would be without its identifier columns."),

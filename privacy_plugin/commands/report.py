@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from privacy_plugin.certificate import CertificateStore
-from privacy_plugin.commands.inputs import open_input, open_population, require_free, without_identifiers
+from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, require_free, without_identifiers
 from privacy_plugin.commands.options import (
     CertificateFolder,
     Data,
     Force,
     Json,
+    Ledger,
     PolicyFile,
     Population,
     Table,
@@ -44,6 +45,7 @@ def report(
     population: Population = None,
     before: Before = None,
     plan: PlanFile = None,
+    ledger: Ledger = None,
     certificate_folder: CertificateFolder = None,
     title: Title = None,
     without_identifier_columns: WithoutIdentifiers = False,
@@ -67,7 +69,7 @@ def report(
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
     verdicts = []
-    with terminal.working("judging") as progress:
+    with terminal.working("judging") as progress, ledger_for(rules, ledger):
         if before is not None:
             earlier = without_identifiers(opened.beside(before), rules)
             verdicts.append(("before", rules.judge(earlier, population=others)))

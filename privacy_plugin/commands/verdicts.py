@@ -12,7 +12,6 @@ from rich.text import Text
 
 from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
 from privacy_plugin.gate import Verdict
-from privacy_plugin.plan import Plan
 from privacy_plugin.requirement import shown
 
 _STYLES = {"passed": "green", "failed": "red", "not_evaluated": "yellow"}
@@ -59,28 +58,6 @@ def findings_table(verdict: Mapping[str, Any]) -> Table:
             Text(finding["status"].replace("_", " "), style=_STYLES[finding["status"]]),
         )
     return table
-
-
-def plan_table(plan: Plan) -> Table:
-    """Return the level of every quasi-identifier."""
-    from privacy_plugin.report.change import level_words  # the report's libraries are slow to load
-
-    table = Table(box=box.SIMPLE, pad_edge=False)
-    for head in ("column", "level", "its values became"):
-        table.add_column(head)
-    for name, level in plan.levels.items():
-        hierarchy = plan.hierarchies[name]
-        table.add_row(Text(name), f"{level} of {hierarchy.height}", Text(level_words(hierarchy, level)))
-    return table
-
-
-def plan_words(plan: Plan) -> str:
-    """Say what a plan costs."""
-    certain = "" if plan.exact else f"; {plan.search}"
-    return (
-        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} "
-        f"{'people' if plan.unit else 'rows'} suppressed ({plan.suppressed_share:.2%}){certain}"
-    )
 
 
 def _show_worst(console: Console, finding: Mapping[str, Any]) -> None:

@@ -19,8 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from privacy_plugin.certificate import Certificate
+from privacy_plugin.commands.anonymized import plan_table, plan_words
 from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
-from privacy_plugin.commands.verdicts import plan_table, plan_words, show_verdict
+from privacy_plugin.commands.verdicts import show_verdict
 from privacy_plugin.plan import Plan, load_plan
 from privacy_plugin.policy import Policy
 

@@ -5,11 +5,13 @@ from privacy_plugin.orchestration.automation import when_gate_passed
 from privacy_plugin.orchestration.candidate_asset import build_candidate_asset
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.component import PrivacyGateComponent
+from privacy_plugin.orchestration.ledgers import BudgetLedgerResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset
 from privacy_plugin.orchestration.warehouse import WarehouseResource
 
 __all__ = [
+    "BudgetLedgerResource",
     "CertificateStoreResource",
     "PrivacyGateComponent",
     "WarehouseResource",

@@ -1,27 +1,16 @@
-"""An asset that generalizes its upstream as a policy asks, where the data lies."""
+"""An asset that anonymizes its upstream as a policy asks, where the data lies."""
 
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.errors import PolicyError
-from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.generalization import generalize
-from privacy_plugin.orchestration.door import told_without_values
-from privacy_plugin.orchestration.target import checked_target, materialized, placed
-from privacy_plugin.orchestration.upstream import (
-    Asset,
-    Upstream,
-    asset_key,
-    partition_of,
-    partitions_of,
-    population_of,
-    upstream,
-)
+from privacy_plugin.anonymizing import Anonymized, anonymize, require_generalizable
+from privacy_plugin.orchestration.ledgers import ledger_of
+from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.upstream import Asset, population_of
 from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
-from privacy_plugin.sources import open_source
 
 
 def build_anonymized_asset(
@@ -39,85 +28,84 @@ def build_anonymized_asset(
     automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
     certificates: str = "certificates",
+    ledger: str = "ledger",
 ) -> dg.AssetsDefinition:
-    """Build an asset with the least generalization of its upstream that meets every requirement of the policy.
+    """Build an asset that is its upstream, anonymized by the method that the policy names.
 
-    With `table` the work is done in the warehouse: only groups are read, and the `target` table (default: the
-    asset's name) is replaced when the new one is complete. Without, the IO manager hands a frame over and takes the
-    generalized frame. Columns that identify people, and columns without a role, are left out. The plan is saved in
-    the folder of the `certificates` resource; levels, loss and suppressed rows are metadata.
+    `generalize`: the least generalization that meets every requirement; the plan is saved in the folder of the
+    `certificates` resource, and levels, loss and suppressed rows are metadata. A randomized method draws from the
+    `ledger` resource (a `BudgetLedgerResource`); what it spent, its unit and what remains are metadata. Every run of
+    it spends anew, and partitions of one dataset spend from one budget.
+
+    With `table` only groups are read from the warehouse, and the `target` table (default: the asset's name) is
+    replaced when the new one is complete. Without, the IO manager hands a frame over and takes the new frame. Columns
+    that identify people, and columns without a role, are left out.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    hierarchies = _hierarchies(rules, partition_column)
-    key, partitions = asset_key(name), partitions_of(asset, partitions_def)
-    reads = upstream(
-        asset,
-        argument="data",
-        table=table,
-        partition_column=partition_column,
-        partitions=partitions,
-        warehouse=warehouse,
-    )
-    others = population_of(population, population_table, warehouse)
-    written = checked_target(target, key=key, reads=reads, partitions=partitions)
+    drawn = rules.draw is not None
+    if not drawn:
+        require_generalizable(rules, partition_column)
 
-    @dg.asset(
-        key=key,
-        deps=[*reads.deps, *(others.deps if others else ())],
-        ins={**reads.ins, **(others.ins if others else {})},
-        required_resource_keys={certificates, *reads.resources, *(others.resources if others else ())},
-        partitions_def=partitions,
+    def make(run: Run) -> Made:
+        with ledger_of(run.resources, ledger if drawn else None) as books:
+            result = anonymize(
+                run.source,
+                policy=rules,
+                target=run.target,
+                population=run.population,
+                constant=partition_column,
+                ledger=books,
+            )
+        saved: dict[str, Any] = {}
+        if result.plan is not None:
+            path = getattr(run.resources, certificates).plan_path(run.key, run.partition)
+            result.plan.save(path)
+            saved["plan"] = dg.MetadataValue.path(str(path))
+        return result.made, {**anonymized_metadata(result), **saved}
+
+    words = "drawn at random within its privacy budget" if drawn else "generalized until it meets its privacy policy"
+    return build_step(
+        make,
+        doing="anonymizing",
+        description=f"{rules.dataset}, {words}.",
+        name=name,
+        asset=asset,
+        table=table,
+        target=target,
+        partitions_def=partitions_def,
+        partition_column=partition_column,
         group_name=group_name,
         automation_condition=automation_condition,
-        description=f"{rules.dataset}, generalized until it meets its privacy policy.",
-        kinds={"privacy"},
+        warehouse=warehouse,
+        resources=[certificates, *([ledger] if drawn else [])],
+        population=population_of(population, population_table, warehouse),
     )
-    def anonymized(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
-        partition = partition_of(context, partitions)
-        with told_without_values("anonymizing"):
-            source = open_source(reads.data(context, handed, partition))
-            compared = _population_argument(rules, others, context, handed)
-            plan = generalize(
-                source,
-                hierarchies=hierarchies,
-                requirements=rules.requirements,
-                **rules.anonymize,
-                attributes=(*rules.quasi_identifiers, *rules.sensitive),
-                unit=rules.rules.unit,
-                **compared,
-            )
-            kept = tuple(column for column in source.columns if _is_kept(rules, column))
-            left_out = [column for column in source.columns if column not in kept]
-            target = placed(written, reads=reads, partition=partition)
-            made = plan.apply(source, target=target, keep=kept, **compared)
-            path = getattr(context.resources, certificates).plan_path(key, partition)
-            plan.save(path)
-        metadata = _metadata(plan, path, left_out)
-        return materialized(made, reads=reads, metadata=metadata)
-
-    return anonymized
 
 
-def _hierarchies(policy: Policy, partition_column: str | None) -> dict[str, Hierarchy]:
-    """Return the hierarchies; a partition's column is one value throughout, and must stay what it is."""
-    lacking = [c for c in policy.quasi_identifiers if c not in policy.hierarchies and c != partition_column]
-    if lacking:
-        raise PolicyError(f"to generalize, {', '.join(map(repr, lacking))} of {policy.dataset!r} needs a hierarchy")
-    if partition_column in policy.hierarchies:
-        raise PolicyError(f"{partition_column!r} says which partition a row is in; it cannot be generalized too")
-    return dict(policy.hierarchies)
+def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
+    """Return what Dagster shows of an anonymized table: numbers under names that stay, so that it plots them."""
+    left_out = {"method": result.method, "left out": ", ".join(result.left_out) or "no column"}
+    if result.plan is not None:
+        return {**_plan_metadata(result.plan), **left_out}
+    assert result.cost is not None  # what was not generalized was drawn, and has both
+    assert result.remaining is not None
+    spent = result.cost.budget
+    told = result.drawn.to_dict()
+    return {
+        **left_out,
+        "mechanism": result.cost.mechanism,
+        "privacy unit": result.cost.unit,
+        "epsilon": float(spent.epsilon),
+        "delta": float(spent.delta),
+        "remaining epsilon": float(result.remaining.epsilon),
+        "remaining delta": float(result.remaining.delta),
+        "dagster/row_count": result.drawn.frequencies.rows,
+        "account": dg.MetadataValue.json(told.get("ledger", told)),
+        **{name: dg.MetadataValue.json(told[name]) for name in ("levels", "edges") if name in told},
+    }
 
 
-def _is_kept(policy: Policy, column: str) -> bool:
-    return policy.roles.get(column, "identifier") != "identifier"
-
-
-def _population_argument(policy: Policy, others: Upstream | None, context: Any, handed: Any) -> dict[str, Any]:
-    needed = any(requirement.definition.needs_population for requirement in policy.requirements)
-    return {"population": others.data(context, handed, None)} if needed and others else {}
-
-
-def _metadata(plan: Plan, path: Path, left_out: list[str]) -> dict[str, Any]:
+def _plan_metadata(plan: Plan) -> dict[str, Any]:
     levels = [
         dg.TableRecord({"column": column, "level": level, "of": plan.hierarchies[column].height})
         for column, level in plan.levels.items()
@@ -130,6 +118,4 @@ def _metadata(plan: Plan, path: Path, left_out: list[str]) -> dict[str, Any]:
         "suppressed share": plan.suppressed_share,
         f"{counted} read": plan.rows,
         **({} if plan.unit else {"dagster/row_count": plan.rows - plan.suppressed}),
-        "left out": ", ".join(left_out) or "no column",
-        "plan": dg.MetadataValue.path(str(path)),
     }

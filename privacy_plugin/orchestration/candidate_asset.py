@@ -6,11 +6,9 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.orchestration.door import told_without_values
-from privacy_plugin.orchestration.target import checked_target, materialized, placed
-from privacy_plugin.orchestration.upstream import Asset, asset_key, partition_of, partitions_of, upstream
+from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.upstream import Asset
 from privacy_plugin.policy import Policy
-from privacy_plugin.sources import open_source
 
 
 def build_candidate_asset(
@@ -31,37 +29,23 @@ def build_candidate_asset(
     Undeclared columns stay, so that the gate behind it objects to them.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    key, partitions = asset_key(name), partitions_of(asset, partitions_def)
-    reads = upstream(
-        asset,
-        argument="data",
-        table=table,
-        partition_column=partition_column,
-        partitions=partitions,
-        warehouse=warehouse,
-    )
-    written = checked_target(target, key=key, reads=reads, partitions=partitions)
+    identifiers = rules.rules.columns("identifier")
 
-    @dg.asset(
-        key=key,
-        deps=reads.deps,
-        ins=reads.ins,
-        required_resource_keys=reads.resources,
-        partitions_def=partitions,
+    def make(run: Run) -> Made:
+        kept = tuple(column for column in run.source.columns if column not in identifiers)
+        return run.source.recode(Recoding(keep=kept, mappings={}), target=run.target), {}
+
+    return build_step(
+        make,
+        doing="copying the table without its identifiers",
+        description=f"{rules.dataset} as it is, without the columns that identify people.",
+        name=name,
+        asset=asset,
+        table=table,
+        target=target,
+        partitions_def=partitions_def,
+        partition_column=partition_column,
         group_name=group_name,
         automation_condition=automation_condition,
-        description=f"{rules.dataset} as it is, without the columns that identify people.",
-        kinds={"privacy"},
+        warehouse=warehouse,
     )
-    def candidate(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
-        partition = partition_of(context, partitions)
-        with told_without_values("copying the table without its identifiers"):
-            source = open_source(reads.data(context, handed, partition))
-            identifiers = rules.rules.columns("identifier")
-            kept = tuple(column for column in source.columns if column not in identifiers)
-            copied = source.recode(
-                Recoding(keep=kept, mappings={}), target=placed(written, reads=reads, partition=partition)
-            )
-        return materialized(copied, reads=reads, metadata={})
-
-    return candidate

@@ -10,6 +10,7 @@ from pydantic import Field
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.automation import when_gate_passed
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.ledgers import BudgetLedgerResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset
 from privacy_plugin.orchestration.scaffolding import PrivacyGateScaffolder
@@ -21,6 +22,10 @@ from privacy_plugin.policy import Policy
 class _ResourceNames(TypedDict):
     warehouse: str
     certificates: str
+
+
+class _AllResourceNames(_ResourceNames):
+    ledger: str
 
 
 @dg.scaffold_with(PrivacyGateScaffolder)
@@ -42,7 +47,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     source_table: str = Field(description="The table to release, as table or schema.table")
     release_table: str = Field(description="The table that is written when the gate has passed")
     anonymized_table: str | None = Field(
-        default=None, description="The table generalized by the policy's hierarchies; left out, the source is judged"
+        default=None, description="The table anonymized by the policy's method; left out, the source is judged"
     )
     population_table: str | None = Field(default=None, description="The table that requirements compare with")
     warehouse_url: str | None = Field(
@@ -52,6 +57,11 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         default=None,
         description="Folder of certificates and reports, relative to the project; left out, the project's resource "
         "`certificates` is used",
+    )
+    ledger_url: str | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the budget ledger, where the policy draws at random or asks for a privacy "
+        "budget; left out, the project's resource `ledger` is used",
     )
     via: Literal["native", "great_expectations"] = Field(
         default="native", description="With great_expectations the policy also runs as a checkpoint"
@@ -76,13 +86,16 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             "warehouse": f"{own}_warehouse" if self.warehouse_url else "warehouse",
             "certificates": f"{own}_certificates" if self.output_folder else "certificates",
         }
+        asking: _AllResourceNames = {**names, "ledger": f"{own}_ledger" if self.ledger_url else "ledger"}
         resources: dict[str, Any] = {}
         if self.warehouse_url:
             resources[names["warehouse"]] = _hidden(WarehouseResource(url=self.warehouse_url))
+        if self.ledger_url:
+            resources[asking["ledger"]] = _hidden(BudgetLedgerResource(url=self.ledger_url))
         if self.output_folder:
             folder = str(context.project_root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
-        assets = self._anonymized(policy, names)
+        assets = self._anonymized(policy, asking)
         judged = self.anonymized_table or self.source_table
         gate = build_privacy_checks(
             asset=table_key(judged),
@@ -91,7 +104,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             population_table=self.population_table,
             via=self.via,
             automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
-            **names,
+            **asking,
         )
         release = build_release_asset(
             name=table_key(self.release_table),
@@ -105,7 +118,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         )
         return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
 
-    def _anonymized(self, policy: Policy, names: _ResourceNames) -> list[dg.AssetsDefinition]:
+    def _anonymized(self, policy: Policy, names: _AllResourceNames) -> list[dg.AssetsDefinition]:
         if self.anonymized_table is None:
             return []
         return [
@@ -123,14 +136,15 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         ]
 
 
-def _hidden(warehouse: WarehouseResource) -> dg.ResourceDefinition:
-    """Wrap the warehouse so that its URL, which may hold a password, is no configuration that Dagster shows."""
+def _hidden(resource: WarehouseResource | BudgetLedgerResource) -> dg.ResourceDefinition:
+    """Wrap a resource so that its URL, which may hold a password, is no configuration that Dagster shows."""
 
-    @dg.resource(description="The warehouse of a privacy gate")
-    def resource(_: dg.InitResourceContext) -> Iterator[WarehouseResource]:
+    @dg.resource(description=f"{type(resource).__name__} of a privacy gate")
+    def hidden(_: dg.InitResourceContext) -> Iterator[WarehouseResource | BudgetLedgerResource]:
         try:
-            yield warehouse
+            yield resource
         finally:
-            warehouse.dispose()
+            if isinstance(resource, WarehouseResource):
+                resource.dispose()
 
-    return resource
+    return hidden

@@ -1,6 +1,7 @@
 """One judgement of a gate: judge a snapshot, write down the verdict and sign it, whatever happened on the way."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,14 +36,15 @@ def judge_and_record(
     partition: str | None,
     certificates: CertificateStoreResource,
     objection: str | None = None,
+    asking: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> Judgement:
     """Judge what `read` returns (data and population) and make the verdict the gate's last word.
 
     Data that cannot be read is a refusal with its reason. An `objection` from elsewhere turns the record into a
-    refusal; the verdict itself stays what was found. An error in writing the record is raised: the step fails, and
-    without a certificate there is no release.
+    refusal; the verdict itself stays what was found. `asking` opens the ledger that a requirement asks. An error in
+    writing the record is raised: the step fails, and without a certificate there is no release.
     """
-    verdict = _judged(policy, read, partition)
+    verdict = _judged(policy, read, partition, asking)
     with told_without_values("recording the verdict"):
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
@@ -57,10 +59,16 @@ def judge_and_record(
     )
 
 
-def _judged(policy: Policy, read: Callable[[], tuple[Any, Any]], partition: str | None) -> Verdict:
+def _judged(
+    policy: Policy,
+    read: Callable[[], tuple[Any, Any]],
+    partition: str | None,
+    asking: Callable[[], AbstractContextManager[Any]],
+) -> Verdict:
     try:
-        data, population = read()
-        return policy.judge(data, population=population, partition=partition, fingerprint=True)
+        with asking():
+            data, population = read()
+            return policy.judge(data, population=population, partition=partition, fingerprint=True)
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut, and says so in the record
         return Verdict(
             dataset=policy.dataset,

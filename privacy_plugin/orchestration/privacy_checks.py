@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS, STRUCTU
 from privacy_plugin.orchestration.check_results import check_results, evidence
 from privacy_plugin.orchestration.great_expectations_check import second_opinion
 from privacy_plugin.orchestration.judgement import Judgement, judge_and_record
+from privacy_plugin.orchestration.ledgers import asks_ledger, ledger_of
 from privacy_plugin.orchestration.upstream import Asset, Upstream, partition_of, partitions_of, population_of, upstream
 from privacy_plugin.policy import Policy
 
@@ -32,6 +34,7 @@ def build_privacy_checks(
     automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
     certificates: str = "certificates",
+    ledger: str = "ledger",
 ) -> dg.AssetChecksDefinition:
     """Build the gate of an asset: blocking checks of severity ERROR, one a requirement and one for the structure.
 
@@ -43,7 +46,8 @@ def build_privacy_checks(
 
     `population` is the asset (and `population_table` its table) that requirements compare with. With
     `partitions_def` (default: the asset's own) every partition is judged alone; see `Upstream` for how its rows are
-    found. `via="great_expectations"` also runs the policy as a Great Expectations checkpoint: it can close the
+    found. A requirement on the privacy budget asks the `ledger` resource (a `BudgetLedgerResource`).
+    `via="great_expectations"` also runs the policy as a Great Expectations checkpoint: it can close the
     gate, and never opens it.
 
     >>> policy = Policy.from_dict({
@@ -71,7 +75,8 @@ def build_privacy_checks(
     )
     others = population_of(population, population_table, warehouse)
     specs = _specs(judged.key, rules, others, partitions, automation_condition, via)
-    return _gate(judged, others, rules, specs, partitions, via, certificates)
+    books = ledger if asks_ledger(rules.requirements) else None
+    return _gate(judged, others, rules, specs, partitions, via, certificates, books)
 
 
 def _specs(
@@ -110,8 +115,10 @@ def _gate(
     partitions: Any,
     via: Via,
     certificates: str,
+    ledger: str | None,
 ) -> dg.AssetChecksDefinition:
     needed = {certificates, *judged.resources, *(population.resources if population else ())}
+    needed |= set() if ledger is None else {ledger}
     loaded = {**judged.ins, **(population.ins if population else {})}
 
     @dg.multi_asset_check(
@@ -131,11 +138,11 @@ def _gate(
             return judged.data(context, handed, partition), others
 
         resource = getattr(context.resources, certificates)
+        asking = partial(ledger_of, context.resources, ledger)
         second = None
         if via == "great_expectations":
-            second = second_opinion(
-                judged.key, policy, lambda: read()[0], population_table=population.table if population else None
-            )
+            compared = population.table if population else None
+            second = second_opinion(judged.key, policy, lambda: read()[0], population_table=compared, asking=asking)
         judgement = judge_and_record(
             gate=judged.key,
             policy=policy,
@@ -143,6 +150,7 @@ def _gate(
             partition=partition,
             certificates=resource,
             objection=None if second is None or second.passed else second.description,
+            asking=asking,
         )
         _tell(context, judgement)
         common = evidence(

@@ -8,11 +8,10 @@ import dagster as dg
 from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.door import told_without_values
-from privacy_plugin.orchestration.target import checked_target, materialized, placed
-from privacy_plugin.orchestration.upstream import Asset, asset_key, partition_of, partitions_of, upstream
+from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.upstream import Asset, asset_key
 from privacy_plugin.policy import Policy
-from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources import Source
 
 
 def build_release_asset(
@@ -38,48 +37,37 @@ def build_release_asset(
     policy or partition, or when its certificate was changed.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    key, partitions = asset_key(name), partitions_of(asset, partitions_def)
-    reads = upstream(
-        asset,
-        argument="data",
-        table=table,
-        partition_column=partition_column,
-        partitions=partitions,
-        warehouse=warehouse,
-    )
-    written = checked_target(target, key=key, reads=reads, partitions=partitions)
 
-    @dg.asset(
-        key=key,
-        deps=reads.deps,
-        ins=reads.ins,
-        required_resource_keys={certificates, *reads.resources},
-        partitions_def=partitions,
+    def make(run: Run) -> Made:
+        resource: CertificateStoreResource = getattr(run.resources, certificates)
+        store = resource.store(run.reads.key)
+        covering: list[Certificate] = []
+
+        def verify(staged: Source) -> None:
+            covering.append(store.require(rules, staged, partition=run.partition))
+
+        released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
+        if not covering:
+            raise CertificateError(f"a source of kind {run.source.engine!r} released without asking for a certificate")
+        paper = resource.hand_over(covering[-1], run.key, run.partition)
+        return released, _metadata(covering[-1], paper, resource, resource.report_path(run.reads.key, run.partition))
+
+    return build_step(
+        make,
+        doing="releasing",
+        description=f"{rules.dataset} as released: certified by the privacy gate of "
+        f"{asset_key(asset).to_user_string()}.",
+        name=name,
+        asset=asset,
+        table=table,
+        target=target,
+        partitions_def=partitions_def,
+        partition_column=partition_column,
         group_name=group_name,
         automation_condition=automation_condition,
-        description=f"{rules.dataset} as released: certified by the privacy gate of {reads.key.to_user_string()}.",
-        kinds={"privacy"},
+        warehouse=warehouse,
+        resources=[certificates],
     )
-    def release(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
-        partition = partition_of(context, partitions)
-        with told_without_values("releasing"):
-            resource: CertificateStoreResource = getattr(context.resources, certificates)
-            store = resource.store(reads.key)
-            covering: list[Certificate] = []
-
-            def verify(staged: Source) -> None:
-                covering.append(store.require(rules, staged, partition=partition))
-
-            source = open_source(reads.data(context, handed, partition))
-            place = placed(written, reads=reads, partition=partition)
-            released = source.publish(place, columns=rules.rules.released, verify=verify)
-            if not covering:
-                raise CertificateError(f"a source of kind {source.engine!r} released without asking for a certificate")
-            paper = resource.hand_over(covering[-1], key, partition)
-        metadata = _metadata(covering[-1], paper, resource, resource.report_path(reads.key, partition))
-        return materialized(released, reads=reads, metadata=metadata)
-
-    return release
 
 
 def _metadata(

@@ -1,0 +1,48 @@
+"""What was done to a table, in the terminal: the levels of a generalization, or what a draw spent."""
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from privacy_plugin.anonymizing import Anonymized
+from privacy_plugin.commands.terminal import Terminal
+from privacy_plugin.plan import Plan
+
+
+def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:
+    """Print how a table was anonymized; `again`: by a plan that was saved before."""
+    if result.plan is not None:
+        terminal.people.print(plan_table(result.plan))
+        words = plan_words(result.plan)
+        terminal.say(f"the plan when it was made: {words}" if again else words)
+        return
+    assert result.cost is not None  # what was not generalized was drawn, and has both
+    assert result.remaining is not None
+    terminal.say(f"{result.cost.mechanism}: spent {result.cost}; {result.remaining} left a {result.cost.unit}")
+    told = result.drawn.to_dict()
+    account = told.get("ledger", told)
+    terminal.say(f"protects one {account['unit']}: {account['neighbours']}")
+    for words in account["assumptions"]:
+        terminal.say(f"assumes: {words}")
+
+
+def plan_table(plan: Plan) -> Table:
+    """Return the level of every quasi-identifier."""
+    from privacy_plugin.report.change import level_words  # the report's libraries are slow to load
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("column", "level", "its values became"):
+        table.add_column(head)
+    for name, level in plan.levels.items():
+        hierarchy = plan.hierarchies[name]
+        table.add_row(Text(name), f"{level} of {hierarchy.height}", Text(level_words(hierarchy, level)))
+    return table
+
+
+def plan_words(plan: Plan) -> str:
+    """Say what a plan costs."""
+    certain = "" if plan.exact else f"; {plan.search}"
+    return (
+        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} "
+        f"{'people' if plan.unit else 'rows'} suppressed ({plan.suppressed_share:.2%}){certain}"
+    )

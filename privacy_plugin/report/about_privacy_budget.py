@@ -1,0 +1,51 @@
+"""The privacy budget in the report: what was spent, for which unit, and under which assumptions."""
+
+from typing import Any
+
+from privacy_plugin.report.about import report_section
+from privacy_plugin.report.markup import Child, Markup, definitions, element
+from privacy_plugin.requirement import Finding
+
+
+def _section(finding: Finding) -> Markup | None:
+    if finding.measurement is None:
+        return None
+    details = finding.measurement.details
+    pairs: list[tuple[str, Child]] = [
+        ("Budget", str(details["words"])),
+        ("Drawn by", str(details["mechanism"])),
+        (
+            "Protects",
+            f"one {details['privacy_unit']}: {details['neighbours'] or 'the neighbour relation is not recorded'}",
+        ),
+        ("Composed", _composed(details)),
+    ]
+    assumed = [element("li", words) for words in details["assumptions"]]
+    return element(
+        "div",
+        definitions(pairs),
+        element("p", "The guarantee rests on these assumptions, which nothing here can check:" if assumed else ""),
+        element("ul", assumed) if assumed else None,
+    )
+
+
+def _composed(details: Any) -> str:
+    unfinished = details["unfinished"]
+    seen = f", {unfinished} of them without a known end" if unfinished else ""
+    return (
+        f"sequentially over all {details['spends']} spends of dataset {details['dataset']!r}{seen}: epsilons and "
+        "deltas add up, whoever sees the releases and however they are put together"
+    )
+
+
+report_section(
+    "privacy_budget",
+    axis="epsilon",
+    shows="This very table was drawn by a recorded, private mechanism, and all that was drawn about its dataset "
+    "together changes what anybody can conclude about one unit by at most a factor of e to the power of epsilon, "
+    "except with probability about delta.",
+    hides="A larger unit than the one stated (a person with several rows, a household); the same people in other "
+    "datasets; assumptions that do not hold; a ledger that was written to by hand. A conclusion about a whole group "
+    "may still hold for its members.",
+    section=_section,
+)

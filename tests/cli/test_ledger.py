@@ -1,0 +1,129 @@
+"""The budget at the command line: the view, the cap, and the randomized methods of `anonymize`."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+import yaml
+
+from privacy_plugin.ledger import BudgetLedger
+from tests.cli.conftest import Run, document, words
+from tests.randomized_policies import EPSILON_SAFE, people, policy_dict
+
+CAP = ["--dataset", "visits", "--set-cap", "2", "--delta", "0.01"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PRIVACY_PLUGIN_LEDGER", f"sqlite:///{tmp_path / 'secretplace.db'}")
+    monkeypatch.setenv("COLUMNS", "200")  # a narrow terminal breaks the lines of the table
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+    pd.DataFrame(people()).to_csv(tmp_path / "visits.csv", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def anonymize(place: Path, run: Run) -> Run:
+    files = (place / "visits.csv", "--policy", place / "policy.yaml", "--output", place / "made.csv")
+    return lambda *more: run("anonymize", *files, *more)
+
+
+def test_from_a_cap_to_a_checked_release(place: Path, run: Run, anonymize: Run) -> None:
+    assert run("ledger", *CAP).exit_code == 0
+    made = anonymize("--report", str(place / "report.html"), "--json")
+    assert made.exit_code == 0, made.output
+    told = document(made)
+    assert told["spent"] == {"epsilon": 1, "delta": 1e-6, "unit": "row", "mechanism": "synthesis by row"}
+    assert told["remaining"]["epsilon"] == 1
+    assert told["verdict"]["passed"] is True
+    assert list(pd.read_csv(place / "made.csv").columns) == ["sex", "zip"]
+    assert run("check", place / "made.csv", "--policy", place / "policy.yaml").exit_code == 0
+    assert run("check", place / "visits.csv", "--policy", place / "policy.yaml", "--without-identifiers").exit_code == 2
+    viewed = document(run("ledger", "--json"))
+    assert viewed["budgets"] == [
+        {
+            "dataset": "visits",
+            "unit": "row",
+            "cap": {"epsilon": 2, "delta": 0.01},
+            "spent": {"epsilon": 1, "delta": 1e-6},
+            "remaining": {"epsilon": 1, "delta": 0.009999},
+        }
+    ]
+    assert [(entry["status"], entry["private"]) for entry in viewed["entries"]] == [("committed", True)]
+    viewed_by_people = run("ledger").output
+    assert "synthesis by row" in viewed_by_people
+    assert "committed" in viewed_by_people
+    page = (place / "report.html").read_text()
+    assert "epsilon 1, delta 1e-06 a row; composed over 1 spend" in page
+    assert "the number of rows is public" in page
+    for told_to_people in (viewed_by_people, made.output, page):
+        assert "secretplace" not in told_to_people
+        assert "MARKER" not in told_to_people
+    assert not list(place.glob(".made*"))
+
+
+def test_a_spent_budget_stops_the_next_draw_and_leaves_the_release(place: Path, run: Run, anonymize: Run) -> None:
+    run("ledger", *CAP)
+    assert anonymize().exit_code == 0
+    assert anonymize("--force").exit_code == 0
+    before = (place / "made.csv").read_bytes()
+    third = anonymize("--force")
+    assert third.exit_code == 2
+    assert "could not pass privacy_budget" in words(third)
+    assert (place / "made.csv").read_bytes() == before
+
+
+def test_a_table_of_a_database_is_drawn_into_the_same_database(place: Path, run: Run) -> None:
+    run("ledger", *CAP)
+    (place / "policy.yaml").write_text(yaml.safe_dump(policy_dict(anonymize=EPSILON_SAFE)))
+    url = f"duckdb:///{place / 'house.duckdb'}"
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE visits AS SELECT * FROM read_csv('{place / 'visits.csv'}')")
+    engine.dispose()
+    common = ["--policy", place / "policy.yaml", "--url", url]
+    # DuckDB read the zip codes as numbers, which the mask hierarchy takes all the same.
+    made = run("anonymize", *common, "--table", "visits", "--output", "made")
+    assert made.exit_code == 0, made.output
+    assert run("check", *common, "--table", "made").exit_code == 0
+
+
+def test_a_plan_is_refused_before_anything_is_spent(place: Path, run: Run, anonymize: Run) -> None:
+    run("ledger", *CAP)
+    refused = anonymize("--plan", str(place / "plan.json"))
+    assert refused.exit_code == 2
+    assert "no plan to save" in words(refused)
+    assert document(run("ledger", "--json"))["entries"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--set-cap", "1"], "give --dataset"),
+        (["--dataset", "visits", "--set-cap", "much"], "must be a number"),
+        (["--dataset", "visits", "--set-cap", "-1"], "at least 0"),
+        ([], "no budget ledger at this address"),
+        (["--ledger", "mysql://anna:secret@host/x"], "SQLite or PostgreSQL"),
+    ],
+)
+def test_bad_usage_is_told_and_makes_no_ledger(run: Run, place: Path, arguments: list[str], expected: str) -> None:
+    result = run("ledger", *arguments)
+    assert result.exit_code == 2
+    assert expected in words(result)
+    assert not (place / "secretplace.db").exists()
+    assert "secret" not in result.output
+    assert "anna" not in result.output
+
+
+def test_without_an_address_it_says_how_to_give_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER")
+    assert "PRIVACY_PLUGIN_LEDGER" in run("ledger").output
+
+
+def test_what_a_killed_run_reserved_is_shown(place: Path, run: Run) -> None:
+    run("ledger", *CAP)
+    ledger = BudgetLedger(f"sqlite:///{place / 'secretplace.db'}")
+    ledger.reserve(dataset="visits", unit="row", epsilon="1/3", mechanism="killed")
+    assert "reserved" in run("ledger").output
+    assert document(run("ledger", "--json"))["budgets"][0]["remaining"]["epsilon"] == "5/3"

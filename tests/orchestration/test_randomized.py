@@ -1,0 +1,223 @@
+"""Tables that are drawn at random, from the raw table to the release, in real runs of Dagster."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from dagster.components.testing import create_defs_folder_sandbox
+
+import privacy_plugin as pp
+from privacy_plugin.orchestration import (
+    BudgetLedgerResource,
+    PrivacyGateComponent,
+    build_anonymized_asset,
+    build_privacy_checks,
+    build_release_asset,
+)
+from tests.orchestration.marked import written_down
+from tests.orchestration.pipeline import Pipeline, errors, outcome, released
+from tests.orchestration.test_component import TYPE, attributes, run, shown_by_dagster
+from tests.randomized_policies import EPSILON_SAFE, SYNTHESIZE, open_ledger, people, policy_dict
+
+SECRET = "secretplace"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / SECRET}.db"
+
+
+def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: Any) -> Pipeline:
+    """Raw table, drawn table, gate, release, and a ledger that the environment names."""
+    pipeline.policy = pp.Policy.from_dict(policy_dict(**changes))
+    common: dict[str, Any] = {"policy": pipeline.policy}
+    if table:
+        pipeline.write("raw", pd.DataFrame(people()))
+        raw: Any = dg.AssetSpec("raw")
+    else:
+
+        @dg.asset
+        def raw() -> pd.DataFrame:
+            return pd.DataFrame(people())
+
+    def at(name: str) -> dict[str, Any]:
+        return {"asset": name, **({"table": name} if table else {})}
+
+    pipeline.definitions = [
+        raw,
+        build_anonymized_asset(name="drawn", **at("raw"), **common),
+        build_privacy_checks(**at("drawn"), **common),
+        build_release_asset(name="release", **at("drawn"), **common),
+    ]
+    pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=address)}
+    return pipeline
+
+
+@pytest.mark.parametrize("method", [SYNTHESIZE, EPSILON_SAFE], ids=lambda method: method["method"])
+def test_a_drawn_table_is_gated_and_released(
+    any_pipeline: Pipeline, address: str, method: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = open_ledger(address)
+    pipeline = drawing(any_pipeline, address, anonymize=method)
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert released(result)
+    assert outcome(result) == {"privacy_structure": True, "privacy_budget_delta_0_01_privacy_unit_row": True}
+    assert pipeline.read("release") == pipeline.read("drawn")
+    assert "name" not in pipeline.read("release")[0]
+    (spend,) = ledger.entries()
+    assert (spend.status, spend.private) == ("committed", True)
+    (made,) = result.asset_materializations_for_node("drawn")
+    told = {name: value.value for name, value in made.metadata.items()}
+    assert told["epsilon"] == float(spend.budget.epsilon)
+    assert told["remaining epsilon"] == float(2 - spend.budget.epsilon)
+    assert told["privacy unit"] == "row"
+    assert told["account"]["assumptions"]
+    assert ("levels" in told) is (method is EPSILON_SAFE)
+    assert ("edges" in told) is (method is SYNTHESIZE)
+    record = written_down(pipeline, caplog)
+    assert SECRET not in record
+    assert "MARKER" not in record
+
+
+def test_a_frame_is_handed_over_and_every_run_spends(pipeline: Pipeline, address: str) -> None:
+    ledger = open_ledger(address)
+    pipeline = drawing(pipeline, address, table=False)
+    for spent in (1, 2):
+        result = pipeline.run()
+        assert result.success, errors(result)
+        assert ledger.spent(dataset="visits", unit="row").epsilon == spent
+    third = pipeline.run()
+    assert not third.success
+    assert "could not pass privacy_budget" in errors(third)
+    assert not released(third)
+    assert len(ledger.entries()) == 2
+
+
+def test_a_spent_budget_leaves_the_old_table_and_the_old_release(pipeline: Pipeline, address: str) -> None:
+    open_ledger(address, epsilon=1)
+    pipeline = drawing(pipeline, address)
+    assert pipeline.run().success
+    drawn, release = pipeline.read("drawn"), pipeline.read("release")
+    second = pipeline.run()
+    assert not second.success
+    assert "has only epsilon 0" in errors(second)
+    assert (pipeline.read("drawn"), pipeline.read("release")) == (drawn, release)
+
+
+def test_rows_slipped_in_after_the_draw_close_the_gate(pipeline: Pipeline, address: str) -> None:
+    open_ledger(address)
+    pipeline = drawing(pipeline, address)
+    assert pipeline.run("drawn").success
+    pipeline.execute("INSERT INTO drawn VALUES ('f', '100')")
+    result = pipeline.run("release")
+    assert not released(result)
+    pipeline.instance.wipe()
+    judged = dg.materialize(
+        pipeline.definitions[:3],
+        selection=dg.AssetSelection.checks_for_assets("drawn"),
+        resources=pipeline.resources,
+        instance=pipeline.instance,
+        raise_on_error=False,
+    )
+    assert outcome(judged) == {"privacy_structure": True, "privacy_budget_delta_0_01_privacy_unit_row": False}
+
+
+@pytest.mark.parametrize("given", ["", "sqlite:////nowhere/secretplace.db"])
+def test_without_its_ledger_the_gate_is_closed(
+    pipeline: Pipeline, given: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER", raising=False)
+    policy = policy_dict()
+    del policy["anonymize"]
+    pipeline.policy = pp.Policy.from_dict(policy)
+    pipeline.write("judged", pd.DataFrame(people()).drop(columns="name"))
+
+    @dg.asset
+    def judged() -> None:
+        """Stands for whatever made the table."""
+
+    common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged"}
+    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=given)}
+    result = pipeline.run()
+    assert not result.success
+    assert outcome(result)["privacy_budget_delta_0_01_privacy_unit_row"] is False
+    assert pipeline.read("release") is None
+    assert len(pipeline.certificate_files()) == 1  # the refusal
+    assert "secretplace" not in written_down(pipeline, caplog)
+
+
+def test_a_test_generator_never_opens_the_gate(pipeline: Pipeline, address: str) -> None:
+    """Somebody draws with a fixed seed and puts the table where the drawn one belongs."""
+    ledger = open_ledger(address)
+    pipeline = drawing(pipeline, address)
+    made = pp.synthesize(
+        pd.DataFrame(people()),
+        columns=["sex", "zip"],
+        epsilon=1,
+        ledger=ledger,
+        dataset="visits",
+        generator=np.random.default_rng(1),
+    )
+    pipeline.write("drawn", made.table)
+    result = dg.materialize(
+        pipeline.definitions[:3],
+        selection=dg.AssetSelection.checks_for_assets("drawn"),
+        resources=pipeline.resources,
+        instance=pipeline.instance,
+        raise_on_error=False,
+    )
+    assert outcome(result)["privacy_budget_delta_0_01_privacy_unit_row"] is False
+
+
+def test_great_expectations_asks_the_same_ledger(pipeline: Pipeline, address: str) -> None:
+    open_ledger(address)
+    pipeline = drawing(pipeline, address)
+    pipeline.definitions[2] = build_privacy_checks(
+        asset="drawn", table="drawn", policy=pipeline.policy, via="great_expectations"
+    )
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert outcome(result)["great_expectations"] is True
+
+
+def test_a_policy_that_cannot_be_met_is_refused_when_the_definitions_load() -> None:
+    given = policy_dict()
+    del given["anonymize"]
+    policy = pp.Policy.from_dict(given)
+    with pytest.raises(pp.PrivacyPluginError, match="no generalization meets it"):
+        build_anonymized_asset(name="drawn", asset="raw", policy=policy)
+
+
+def test_a_component_draws_gates_and_releases_and_shows_no_address(
+    pipeline: Pipeline, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_ledger(address)
+    pipeline.write("raw", pd.DataFrame(people()))
+    monkeypatch.setenv("TEST_LEDGER", address)
+    given = attributes(pipeline.url, ledger_url="{{ env.TEST_LEDGER }}")
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent, defs_yaml_contents={"type": TYPE, "attributes": given}
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            assert SECRET not in shown_by_dagster(defs)
+            result = run(defs, "anonymized", "release")
+            assert result.success, errors(result)
+            assert pipeline.read("release") == pipeline.read("anonymized")
+
+
+def test_an_address_of_the_environment_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("PRIVACY_PLUGIN_LEDGER", address)
+    resource = BudgetLedgerResource()
+    assert SECRET not in shown_by_dagster(dg.Definitions(resources={"ledger": resource}))
+    open_ledger(address)
+    with resource.in_use() as ledger:
+        assert ledger is not None
+        assert ledger.entries() == ()

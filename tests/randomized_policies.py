@@ -1,0 +1,39 @@
+"""Policies that draw, and data for them: shared by the tests of the doors."""
+
+from typing import Any
+
+from privacy_plugin.ledger import BudgetLedger
+
+BUDGET = {"privacy_budget": {"at_most": 2, "delta": 0.01, "privacy_unit": "row"}}
+SYNTHESIZE = {"method": "synthesize", "epsilon": 1, "delta": 1e-6}
+EPSILON_SAFE = {"method": "epsilon_safe", "k": 30, "beta": 0.5, "epsilon": 1, "penalty": 1}
+
+
+def policy_dict(**changes: Any) -> dict[str, Any]:
+    """A policy that every randomized method can serve: each released column is a quasi-identifier with a hierarchy."""
+    return {
+        "dataset": "visits",
+        "columns": {
+            "name": "identifier",
+            "sex": {"role": "quasi_identifier", "hierarchy": {"tree": {"*": ["f", "m"]}}},
+            "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 3}}},
+        },
+        "requirements": [BUDGET],
+        "anonymize": SYNTHESIZE,
+        **changes,
+    }
+
+
+def people(count: int = 400) -> dict[str, list[str]]:
+    return {
+        "name": [f"MARKER person {i}" for i in range(count)],
+        "sex": ["fm"[i % 2] for i in range(count)],
+        "zip": [str(100 + i % 3) for i in range(count)],
+    }
+
+
+def open_ledger(address: str = "sqlite://", *, epsilon: object = 2, delta: object = 0.01) -> BudgetLedger:
+    """A ledger with a cap for the policy's dataset."""
+    ledger = BudgetLedger(address)
+    ledger.set_cap(dataset="visits", unit="row", epsilon=epsilon, delta=delta)
+    return ledger

@@ -1,0 +1,198 @@
+"""One function anonymizes for every door, by every method and in every engine, and spends as it says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+import privacy_plugin as pp
+from privacy_plugin.anonymizing import anonymize
+from privacy_plugin.errors import (
+    BudgetError,
+    ColumnError,
+    HierarchyError,
+    ParameterError,
+    PolicyError,
+    PrivacyPluginError,
+)
+from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.sources import open_source, sql_table
+from tests.randomized_policies import BUDGET, EPSILON_SAFE, SYNTHESIZE, open_ledger, people, policy_dict
+from tests.sources.loading import ENGINES, LOADERS, text_table
+from tests.sources.test_publish import target_of
+
+METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE}
+
+
+def policy_of(**changes: Any) -> pp.Policy:
+    return pp.Policy.from_dict(policy_dict(**changes))
+
+
+@pytest.mark.parametrize(
+    ("method", "engine"),
+    [("epsilon_safe", "pandas"), ("epsilon_safe", "duckdb"), ("epsilon_safe", "csv")]
+    + [pytest.param("synthesize", *engine.values, id=engine.id, marks=engine.marks) for engine in ENGINES],
+)
+def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
+    method: str, engine: str, tmp_path: Path
+) -> None:
+    policy = policy_of(anonymize=METHODS[method])
+    data = LOADERS[engine](text_table(**people()), tmp_path)
+    with pp.using_ledger(open_ledger()) as ledger:
+        assert not policy.judge(open_source(data)).passed
+        result = anonymize(data, policy=policy, target=target_of(engine, tmp_path))
+        verdict = policy.judge(result.made)
+    assert verdict.passed, verdict.reasons
+    assert open_source(result.made).columns == ("sex", "zip")
+    assert result.left_out == ("name",)
+    (spend,) = ledger.entries()
+    assert (spend.status, spend.private, spend.budget) == ("committed", True, result.cost.budget)
+    assert result.remaining == ledger.remaining(dataset="visits", unit="row")
+    assert "MARKER" not in str(result.to_dict())
+
+
+def test_generalizing_needs_no_ledger() -> None:
+    policy = policy_of(requirements=[{"k_anonymity": {"at_least": 5}}], anonymize={"max_suppression": 0.1})
+    result = anonymize(pd.DataFrame(people()), policy=policy)
+    assert (result.method, result.left_out, result.cost) == ("generalize", ("name",), None)
+    assert policy.judge(result.made).passed
+    assert result.to_dict()["plan"]["levels"] == result.plan.levels
+
+
+def test_what_a_test_generator_drew_passes_no_gate() -> None:
+    policy = policy_of()
+    with pp.using_ledger(open_ledger()) as ledger:
+        result = anonymize(pd.DataFrame(people()), policy=policy, generator=np.random.default_rng(1))
+        verdict = policy.judge(result.made)
+    assert not verdict.passed
+    assert "test generator" in " ".join(verdict.reasons)
+    assert [entry.private for entry in ledger.entries()] == [False]
+
+
+FRAME = pd.DataFrame(people())
+REFUSED = {
+    "a hierarchy that does not cover": ({"anonymize": EPSILON_SAFE}, FRAME.replace({"f": "x"}), HierarchyError),
+    "fewer rows than k": ({"anonymize": EPSILON_SAFE}, FRAME.head(20), ParameterError),
+    "a value outside its domain": (
+        {"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f"]}}},
+        FRAME,
+        ColumnError,
+    ),
+    "an empty table": ({}, FRAME.head(0), PrivacyPluginError),
+    "a column that is missing": ({}, FRAME.drop(columns="zip"), ColumnError),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_can_be_refused_is_refused_before_anything_is_spent(case: str) -> None:
+    changes, frame, kind = REFUSED[case]
+    ledger = open_ledger()
+    with pytest.raises(kind):
+        anonymize(frame, policy=policy_of(**changes), ledger=ledger)
+    assert ledger.entries() == ()
+
+
+def test_a_draw_that_could_not_pass_is_refused_before_anything_is_spent() -> None:
+    ledger = open_ledger(epsilon=100)
+    ledger.commit(ledger.reserve(dataset="visits", unit="row", epsilon=1.5, mechanism="earlier"))
+    with pytest.raises(BudgetError, match=r"could not pass privacy_budget.*at most 2"):
+        anonymize(FRAME, policy=policy_of(), ledger=ledger)
+    assert len(ledger.entries()) == 1
+
+
+def test_without_a_ledger_or_a_cap_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER", raising=False)
+    with pytest.raises(BudgetError, match="PRIVACY_PLUGIN_LEDGER"):
+        anonymize(FRAME, policy=policy_of())
+    with pytest.raises(BudgetError, match="no budget was set"):
+        anonymize(FRAME, policy=policy_of(), ledger=BudgetLedger("sqlite://"))
+
+
+def test_a_ledger_that_fails_at_the_end_leaves_the_old_table(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'house.db'}")
+    FRAME.to_sql("raw", engine, index=False)
+    pd.DataFrame({"old": [1]}).to_sql("made", engine, index=False)
+    ledger = open_ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+
+    @sa.event.listens_for(ledger._engine, "before_cursor_execute")
+    def _fail(connection: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("UPDATE privacy_budget_spends"):
+            raise sa.exc.OperationalError(statement, {}, Exception("disk full"))
+
+    with pytest.raises(BudgetError, match="cannot be written"):
+        anonymize(sql_table(engine, "raw"), policy=policy_of(), target="made", ledger=ledger)
+    assert sql_table(engine, "made").columns == ("old",)
+    assert [entry.status for entry in ledger.entries()] == ["reserved"]
+
+
+def test_the_books_lie_apart_from_what_is_written(tmp_path: Path) -> None:
+    """A release holds the lock of its SQLite file until it is recorded: the ledger could not record it there."""
+    address = f"sqlite:///{tmp_path / 'house.db'}"
+    engine = sa.create_engine(address)
+    FRAME.to_sql("raw", engine, index=False)
+    ledger = open_ledger(address)
+    with pytest.raises(BudgetError, match="a file of its own"):
+        anonymize(sql_table(engine, "raw"), policy=policy_of(), target="made", ledger=ledger)
+    assert ledger.entries() == ()
+
+
+def test_a_saved_plan_is_no_draw() -> None:
+    plan = anonymize(FRAME, policy=policy_of(requirements=[{"k_anonymity": {"at_least": 5}}], anonymize={})).plan
+    with pytest.raises(ParameterError, match="saved plan"):
+        anonymize(FRAME, policy=policy_of(), plan=plan, ledger=open_ledger())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"anonymize": {"method": "synthesise"}}, "did you mean 'synthesize'"),
+        ({"anonymize": {"method": 3}}, "unknown method '3'"),
+        ({"anonymize": {**SYNTHESIZE, "epsilom": 1}}, "did you mean 'epsilon'"),
+        ({"anonymize": {"method": "synthesize"}}, "synthesize needs epsilon"),
+        ({"anonymize": {**SYNTHESIZE, "epsilon": "1"}}, "epsilon must be a number"),
+        ({"anonymize": {**SYNTHESIZE, "epsilon": 0}}, "epsilon must be positive"),
+        ({"anonymize": {**SYNTHESIZE, "delta": 0}}, "delta must lie between"),
+        ({"anonymize": {**SYNTHESIZE, "unit": "rows"}}, "did you mean 'row'"),
+        ({"anonymize": {**SYNTHESIZE, "given": "name"}}, "unknown column in given 'name'"),
+        ({"anonymize": {**SYNTHESIZE, "domains": ["f"]}}, "domains must list"),
+        ({"anonymize": {**SYNTHESIZE, "domains": {"sex": "fm"}}}, "must be a list"),
+        ({"anonymize": {**SYNTHESIZE, "dataset": "others"}}, "unknown option of synthesize 'dataset'"),
+        ({"anonymize": {**EPSILON_SAFE, "k": 30.0}}, "k must be a whole number"),
+        ({"anonymize": {**EPSILON_SAFE, "beta": 1}}, "beta must lie between"),
+        ({"anonymize": {**EPSILON_SAFE, "penalty": -1}}, "penalty must be positive"),
+        ({"anonymize": {**EPSILON_SAFE, "interpolation": ["age", 1]}}, "unknown column in interpolation"),
+        ({"anonymize": {"loss": "entropi"}}, "did you mean 'entropy'"),
+        ({"anonymize": {"max_suppression": 2}}, "max_suppression must lie between"),
+        ({"anonymize": "synthesize"}, "anonymize is a mapping"),
+        ({"requirements": [{"k_anonymity": {"at_least": 2}}]}, "synthesize spends privacy budget"),
+        ({"requirements": [{"privacy_budget": {"at_most": 2, "privacy_unit": "cell"}}]}, "spends privacy budget"),
+        ({"requirements": [{"privacy_budget": {"at_most": 0.5, "privacy_unit": "row", "delta": 0.1}}]}, "alone does"),
+        ({"requirements": [{"privacy_budget": {"at_most": 2, "privacy_unit": "row"}}]}, "alone does not meet"),
+        ({"requirements": [{"privacy_budget": {"below": 1, "privacy_unit": "row", "delta": 0.1}}]}, "alone does not"),
+        ({"anonymize": {"max_suppression": 0.1}}, "no generalization meets it"),
+        ({"columns": {"sex": "quasi_identifier", "patient": "unit"}}, "protects one row"),
+        (
+            {"columns": {"sex": "quasi_identifier", "ill": "sensitive"}, "anonymize": EPSILON_SAFE},
+            "publishes generalized columns only; 'sex', 'ill' must be",
+        ),
+    ],
+)
+def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(PolicyError, match=words):
+        policy_of(**changes)
+
+
+def test_a_method_is_part_of_what_a_policy_says() -> None:
+    policies = [
+        policy_of(),
+        policy_of(anonymize={**SYNTHESIZE, "epsilon": 0.5}),
+        policy_of(anonymize={**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}),
+        policy_of(anonymize=EPSILON_SAFE),
+    ]
+    assert len({policy.digest for policy in policies}) == len(policies)
+    budget_only = policy_dict(requirements=[BUDGET])
+    del budget_only["anonymize"]
+    assert pp.Policy.from_dict(budget_only).method == "generalize"  # judges what was drawn elsewhere
