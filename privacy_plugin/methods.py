@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from privacy_plugin.anonymizers.epsilon_safe import prepare
 from privacy_plugin.anonymizers.losses import LOSSES
+from privacy_plugin.anonymizers.synthesis import chosen_model
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -74,6 +75,7 @@ class SynthesisDraw(Draw):
     def cost(self) -> Cost:
         """What a row costs, whatever unit is protected."""
         told = {"delta": 1e-6, "unit": "row", **self.options}
+        chosen_model(told.get("model"), told.get("given"))
         return synthesis_cost(
             epsilon=told["epsilon"], delta=told["delta"], unit=told["unit"], columns=len(self.columns)
         )

@@ -156,6 +156,8 @@ def test_a_saved_plan_is_no_draw() -> None:
         ({"anonymize": {**SYNTHESIZE, "epsilon": 0}}, "epsilon must be positive"),
         ({"anonymize": {**SYNTHESIZE, "delta": 0}}, "delta must lie between"),
         ({"anonymize": {**SYNTHESIZE, "unit": "rows"}}, "did you mean 'row'"),
+        ({"anonymize": {**SYNTHESIZE, "model": "pears"}}, "did you mean 'pairs'"),
+        ({"anonymize": {**SYNTHESIZE, "model": "code tree", "given": "sex"}}, "takes no given column"),
         ({"anonymize": {**SYNTHESIZE, "given": "name"}}, "unknown column in given 'name'"),
         ({"anonymize": {**SYNTHESIZE, "domains": ["f"]}}, "domains must list"),
         ({"anonymize": {**SYNTHESIZE, "domains": {"sex": "fm"}}}, "must be a list"),
