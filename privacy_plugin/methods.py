@@ -75,7 +75,7 @@ class SynthesisDraw(Draw):
     def cost(self) -> Cost:
         """What a row costs, whatever unit is protected."""
         told = {"delta": 1e-6, "unit": "row", **self.options}
-        chosen_model(told.get("model"), told.get("given"))
+        chosen_model(told.get("model"), told.get("given"), unit=told["unit"])
         return synthesis_cost(
             epsilon=told["epsilon"], delta=told["delta"], unit=told["unit"], columns=len(self.columns)
         )

@@ -87,7 +87,7 @@ def require_synthesis(
 ) -> None:
     """Refuse what synthesis could refuse of this table, before anything is drawn or spent."""
     require_mode(unit)
-    chosen_model(model, given)
+    chosen_model(model, given, unit=unit)
     if unit == "row":
         rho_within(float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta")))
         opendp()
