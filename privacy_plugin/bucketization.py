@@ -125,8 +125,6 @@ def bucketize(
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
         raise ColumnError(f"the column of bucket numbers cannot be named {bucket!r} too; give another name as bucket=")
-    source = open_source(data)
-    require_columns(columns, source.columns)
     deal = _Deal(
         bucket=bucket,
         quasi_identifiers=tuple(quasi_identifiers),
@@ -137,6 +135,7 @@ def bucketize(
         neighbours=neighbours,
         generator=generator,
     )
+    source = open_source(data)  # not asked anything before: a connection's first question begins its transaction
     individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
     made = deal.made
     sizes = made.sizes

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import privacy_plugin as pp
 from privacy_plugin.bucketization import _Deal
 from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, SourceError
-from privacy_plugin.sources import SqlTable
+from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.file_source import FileSource
 from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table
 from tests.sources.test_recode import tables
@@ -67,11 +67,13 @@ def _csv(path):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_source_holds_a_pair_that_loses_nothing_but_the_tie(engine, tmp_path: Path):
     data = LOADERS[engine](TABLE, tmp_path)
-    result = pp.bucketize(data, **ASKED, targets=targets_of(engine, tmp_path))
+    result = pp.bucketize(data, **ASKED, targets=targets_of(engine, tmp_path), generator=np.random.default_rng(3))
     kinds = {"polars_lazy": pl.DataFrame, "csv": FileSource, "parquet": FileSource}
     assert isinstance(result.individuals, kinds.get(engine, type(data)))
     assert isinstance(result.values, kinds.get(engine, type(data)))
     people, values = rows_of(result.individuals), rows_of(result.values)
+    alike = pp.bucketize(TABLE.arrow(), **ASKED, generator=np.random.default_rng(3))
+    assert (people, values) == (rows_of(alike.individuals), rows_of(alike.values))
     assert Counter(row[:2] for row in people) == Counter(row[:2] for row in PEOPLE)
     assert Counter(value for _, value in values) == Counter(disease for _, _, disease in PEOPLE)
     assert Counter(row[-1] for row in people) == Counter(bucket for bucket, _ in values)
@@ -80,7 +82,6 @@ def test_every_source_holds_a_pair_that_loses_nothing_but_the_tie(engine, tmp_pa
     measured = pp.maximum_disclosure(result.values, quasi_identifiers=["bucket"], sensitive="disease", knowledge=1)
     assert measured.value == result.disclosure == Fraction(1, 2)
     assert (result.rows, result.buckets, result.smallest, result.largest, result.shared_by) == (40, 13, 3, 4, 3.1)
-    assert result.private
     assert pp.require("maximum_disclosure", knowledge=1, below=0.6).limit.holds(result.measurement)
 
 
@@ -90,6 +91,7 @@ def test_without_targets_databases_and_files_give_frames(engine, tmp_path: Path)
     assert isinstance(result.individuals, pd.DataFrame)
     assert isinstance(result.values, pd.DataFrame)
     assert len(result.individuals) == len(result.values) == 40
+    assert result.private
     counts = pp.bucketize(pp.frequency_table(TABLE.arrow(), list(TABLE.kinds)), **ASKED)
     assert list(counts.values) == ["bucket", "disease"]
 
@@ -142,6 +144,24 @@ def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(tmp_pa
             pp.bucketize(data, **ASKED, targets=(str(tmp_path / people), str(tmp_path / "values.csv")))
     assert (tmp_path / "people.csv").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "people.csv", "values.csv"])
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_a_connection_decides_whether_the_pair_stays(engine, tmp_path: Path):
+    """In a transaction of the caller's nothing is committed; without one the pair is, also of a query."""
+    data = LOADERS[engine](TABLE, tmp_path)
+    name = data._origin.parts[-1]
+    bind = data.bind.execution_options(isolation_level="REPEATABLE READ") if engine == "postgresql" else data.bind
+    targets = (f"mine_{name}", f"held_{name}")
+    with bind.connect() as connection:
+        connection.execute(sa.text("SELECT 1")).all()
+        inside = pp.bucketize(sql_table(connection, name), **ASKED, targets=targets)
+        assert inside.values.row_count() == 40
+        connection.rollback()
+    assert not {*targets} & {*tables(data)}
+    with bind.connect() as connection:
+        pp.bucketize(sql_table(connection, sa.text(f"SELECT * FROM {name}")), **ASKED, targets=targets)
+    assert [sql_table(data.bind, target).row_count() for target in targets] == [40, 40]
 
 
 @pytest.mark.parametrize("engine", [*DATABASES, "csv", "pandas"])
