@@ -330,3 +330,15 @@ def test_a_population_that_is_missing_or_lacks_people_is_told_at_once():
     plan = pp.generalize(frame_of(rows), **given_parts, population=population)
     with pytest.raises(ParameterError, match="population"):
         plan.apply(frame_of(rows))
+
+
+@pytest.mark.parametrize("max_suppression", [0, 0.1])
+def test_of_equal_losses_the_columns_that_come_first_stay_finer(max_suppression):
+    """Either column may go to '*'; which one is said by the order of the hierarchies, on every run."""
+    data = pd.DataFrame([(a, b) for a in "xy" for b in "pq"] * 2, columns=["first", "second"])
+    hierarchies = {name: pp.mask_hierarchy(length=1) for name in data.columns}
+    for names in (["first", "second"], ["second", "first"]):
+        ordered = {name: hierarchies[name] for name in names}
+        requirements = [pp.require("k_anonymity", at_least=3)]
+        plan = pp.generalize(data, hierarchies=ordered, requirements=requirements, max_suppression=max_suppression)
+        assert plan.levels == {names[0]: 0, names[1]: 1}

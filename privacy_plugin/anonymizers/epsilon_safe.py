@@ -41,13 +41,14 @@ class Guarantee(NamedTuple):
 class EpsilonSafeTable:
     """What epsilon-safe lattice anonymization published, and what it guarantees.
 
-    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling.
+    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta
+    of 1 guarantees nothing: the draw was allowed to follow the sample (a larger k or a smaller epsilon helps).
     """
 
     levels: Mapping[str, int]
     frequencies: FrequencyTable = field(repr=False)
-    suppressed: int
-    sampled: int
+    suppressed: int = field(repr=False)  # exact numbers of the secret sample: the owner's, and not for logs
+    sampled: int = field(repr=False)
     rows: int
     k: int
     beta: float
@@ -56,6 +57,7 @@ class EpsilonSafeTable:
     private: bool
     choice_epsilon: float
     penalty: float
+    interpolation: Interpolation
     generalization: float
     unit: str = "row"
     neighbours: str = "tables that differ in one row, added or removed"
@@ -91,6 +93,7 @@ class EpsilonSafeTable:
             "private": self.private,
             "choice_epsilon": self.choice_epsilon,
             "penalty": self.penalty,
+            "interpolation": list(self.interpolation) if isinstance(self.interpolation, tuple) else self.interpolation,
             "unit": self.unit,
             "neighbours": self.neighbours,
             "assumptions": list(self.assumptions),
@@ -149,6 +152,7 @@ class PreparedRelease:
             private=self.generator is None,
             choice_epsilon=float(self.epsilon),
             penalty=float(self.penalty),
+            interpolation=self.interpolation,
             generalization=_generalization(node, self.levels),
         )
 

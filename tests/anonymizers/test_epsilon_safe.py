@@ -117,7 +117,28 @@ def test_the_guarantee_states_unit_neighbours_assumptions_and_whether_it_is_priv
     assert any("hierarchies" in text for text in stated["assumptions"])
     assert stated["epsilon"] == pytest.approx(0.8 + np.log(2))
     assert stated["delta"] == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8) > pp.sampling_delta(k=3, beta=0.5)
-    assert "suppressed" not in stated  # the exact number comes from the secret sample
+    for told in (stated, repr(secure)):
+        assert "suppressed" not in told  # exact numbers come from the secret sample
+        assert "sampled" not in told
+
+
+def test_the_published_table_carries_no_value_that_is_not_published() -> None:
+    data = pd.DataFrame({"age": [5] * 40 + [15] * 40 + [33], "zip": ["11"] * 80 + ["22"]})
+    seen = set()
+    for seed in range(8):
+        result = epsilon_safe_of(data, generator=np.random.default_rng(seed))
+        seen.add(tuple(result.levels.values()))
+        for name in ("age", "zip"):
+            assert set(result.frequencies.dictionary(name)) == set(result.table[name])
+    assert len(seen) > 1
+
+
+def test_averaged_utilities_are_said_and_paid_for() -> None:
+    exact, averaged = (epsilon_safe_of(whole_table(), interpolation=how) for how in (None, ("zip", 1)))
+    assert exact.to_dict()["interpolation"] is None
+    assert averaged.to_dict()["interpolation"] == ["zip", 1]
+    assert averaged.delta > exact.delta
+    assert averaged.epsilon == exact.epsilon
 
 
 def test_sampling_keeps_rows_with_probability_beta() -> None:
