@@ -14,7 +14,7 @@ from privacy_plugin.lattice_task import LatticeTask
 from privacy_plugin.measuring import Tables, measure
 from privacy_plugin.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.requirement import Requirement, require
-from privacy_plugin.sources import open_source
+from privacy_plugin.sources import frequency_table, open_source
 from privacy_plugin.suppression import grouped, needed_columns, require_share
 
 KS = (2, 3, 5, 10, 20, 50, 100)
@@ -38,6 +38,7 @@ def generalize(
     unit: str | None = None,
     search: Search = "best",
     progress: Progress | None = None,
+    reveal: bool = False,
 ) -> Plan:
     """Find the levels of least loss at which the table, without the rows of failing classes, meets every requirement.
 
@@ -46,6 +47,7 @@ def generalize(
     average_class_size (`anonymizers.losses` has the formulas). `sensitive`, `attributes`, `population`: what
     requirements look at besides. With a `unit` people are counted instead of rows, each of whom must have the same
     quasi-identifiers in all their rows. `progress` is told in words what is being done, if it takes long.
+    A hierarchy that does not cover the data is an error, which names the values only with `reveal`.
 
     Class sizes, diversity, closeness and presence of all nodes come from one compiled walk over the lattice; nodes are
     then judged by all requirements, by rising loss, and the first bound that is no better than the best loss so far
@@ -69,6 +71,8 @@ def generalize(
     _require_parameters(hierarchies, requirements, max_suppression, loss)
     if search not in get_args(Search):
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
+    if reveal:
+        require_covered(data, hierarchies)
     task = _task(
         data,
         hierarchies=hierarchies,
@@ -85,6 +89,12 @@ def generalize(
         raise _infeasible(task)
     trade_off = _cheap_trade_off(task) if search == "best" else ()
     return _plan(task, found, unit, trade_off)
+
+
+def require_covered(data: Any, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Name the values of the data that a hierarchy lacks."""
+    for name, hierarchy in hierarchies.items():
+        hierarchy.levels(frequency_table(data, [name]).dictionary(name), column=name, reveal=True)
 
 
 def loss_against_k(

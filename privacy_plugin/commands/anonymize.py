@@ -24,6 +24,7 @@ from privacy_plugin.commands.terminal import Terminal, command
 from privacy_plugin.commands.verdicts import exit_code, show_verdict
 from privacy_plugin.errors import ParameterError, PolicyError, SourceError
 from privacy_plugin.gate import Verdict, structure_problems
+from privacy_plugin.generalization import require_covered
 from privacy_plugin.plan import Plan, load_plan
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
@@ -39,6 +40,9 @@ PlanFile = Annotated[
 ApplyPlan = Annotated[
     Path | None,
     typer.Option("--apply-plan", help="Use a saved plan instead of searching for one.", show_default=False),
+]
+RevealUncovered = Annotated[
+    bool, typer.Option("--reveal", help="Name the values of the table that a hierarchy does not cover.")
 ]
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Write a report of before and after (HTML).", show_default=False)
@@ -57,6 +61,7 @@ def anonymize(
     apply_plan: ApplyPlan = None,
     ledger: Ledger = None,
     report: ReportFile = None,
+    reveal: RevealUncovered = False,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
@@ -80,6 +85,8 @@ def anonymize(
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules)
     require_roles(rules, source)
+    if reveal:
+        require_covered(source, rules.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
     if rules.draw is not None and (plan or apply_plan):
         raise ParameterError(f"{rules.method} draws at random: there is no plan to save or apply")

@@ -159,7 +159,7 @@ def _uncovered(column: str, missing: Iterable[Value], *, reveal: bool) -> str:
     values = list(missing)
     where = f" of column {column!r}" if column else ""
     if not reveal:
-        ask = "hierarchy.levels(values, reveal=True) names them"
+        ask = "hierarchy.levels(values, reveal=True), generalize(..., reveal=True) and anonymize --reveal name them"
         return f"the hierarchy does not cover {len(values)} value(s){where}; {ask}"
     named = ", ".join(repr(label(value)) for value in values[:_NAMED_AT_MOST])
     more = f" and {len(values) - _NAMED_AT_MOST} more" if len(values) > _NAMED_AT_MOST else ""

@@ -74,7 +74,16 @@ def _canonical_other(raw: Any) -> Value:
         return bytes(raw)
     if isinstance(raw, timedelta) and not getattr(raw, "nanoseconds", 0):
         return str(timedelta(days=raw.days, seconds=raw.seconds, microseconds=raw.microseconds))
-    return raw.isoformat() if isinstance(raw, time) else str(raw)
+    return raw.isoformat() if isinstance(raw, time) else str(_written_out(raw))
+
+
+def _written_out(raw: Any) -> Any:
+    """Turn arrays inside of containers into lists: their own text leaves out the middle of what is long."""
+    if isinstance(raw, list | tuple):
+        return type(raw)(map(_written_out, raw)) if type(raw) in (list, tuple) else raw
+    if isinstance(raw, dict):
+        return {name: _written_out(value) for name, value in raw.items()}
+    return _unwrap(raw)
 
 
 def _is_missing(raw: Any) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import BUCKET_DIGITS
 
 # Types that DuckDB compares exactly and that cross into Arrow without loss. Everything else is compared as text:
@@ -57,6 +58,7 @@ def group_term(column: str, kind: str) -> str:
     """Return the expression to group a (quoted) column by: no collation, and NaN is missing."""
     if kind in _EXACT or kind.startswith("DECIMAL("):
         return column
+    _require_telling_text(kind)
     if kind in _FLOATING:
         return f"CASE WHEN {OWN}.isnan({column}) THEN NULL ELSE {column} END"
     text = column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
@@ -75,6 +77,7 @@ def stable_type(kind: str) -> str:
 
 def cell_text(column: str, kind: str) -> str:
     """Return a text that tells any two values of the column apart and does not depend on settings; NULL if missing."""
+    _require_telling_text(kind)
     if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
         return f"CASE WHEN {OWN}.isnan({column}) THEN NULL ELSE CAST({OWN}.add({column}, 0) AS VARCHAR) END"
     if kind == "TIMESTAMP WITH TIME ZONE":  # its text follows the session's time zone; infinity has no epoch
@@ -90,6 +93,12 @@ def row_hash(cells: Sequence[str]) -> str:
         f"CASE WHEN {cell} IS NULL THEN 'N' ELSE {OWN}.concat({OWN}.strlen({cell}), ':', {cell}) END" for cell in cells
     ]
     return f"{OWN}.sha256({OWN}.concat({', '.join(parts)}))"
+
+
+def _require_telling_text(kind: str) -> None:
+    """Refuse types whose text leaves open what a value is: in a UNION or VARIANT the number 1 and the text '1'."""
+    if "UNION(" in kind or "VARIANT" in kind:
+        raise SourceError("a column of type UNION or VARIANT holds different values that look alike; cast it first")
 
 
 def _whole_number(text: Any) -> Any:

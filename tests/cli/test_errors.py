@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from privacy_plugin.commands import check as check_command
@@ -118,3 +119,16 @@ def test_help_teaches_by_example(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert f"privacy-plugin {command}" in words(result)
+
+
+def test_values_that_a_hierarchy_lacks_are_named_when_asked(folder: Path, run: Run) -> None:
+    """Without --reveal only their number is told."""
+    visits = pd.read_csv(folder / "visits.csv", dtype=str)
+    visits.loc[0, "age"] = "MARKERAGE"
+    visits.to_csv(folder / "visits.csv", index=False)
+    command = ["anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv"]
+    for more, told in (([], False), (["--reveal"], True)):
+        result = run(*command, *more)
+        assert result.exit_code == 2
+        assert "does not cover 1 value(s) of column 'age'" in words(result)
+        assert ("MARKERAGE" in result.output) is told

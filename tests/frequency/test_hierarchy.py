@@ -4,10 +4,12 @@ from datetime import date
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import privacy_plugin as pp
 from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import (
@@ -110,6 +112,16 @@ def test_an_uncovered_value_is_not_named_by_generalize_either():
     with pytest.raises(HierarchyError) as caught:
         BUILT["tree"].generalize("marker", 1)
     assert "marker" not in str(caught.value)
+
+
+def test_searching_names_uncovered_values_when_asked():
+    data = pd.DataFrame({"disease": ["x", "marker1", "marker2"]})
+    search = {"hierarchies": {"disease": BUILT["tree"]}, "requirements": [pp.require("k_anonymity", at_least=1)]}
+    with pytest.raises(HierarchyError, match=r"2 value\(s\) of column 'disease'.*reveal=True") as caught:
+        pp.generalize(data, **search)
+    assert "marker" not in str(caught.value)
+    with pytest.raises(HierarchyError, match="'marker1', 'marker2'"):
+        pp.generalize(data, **search, reveal=True)
 
 
 def test_levels_say_what_every_code_becomes():

@@ -73,7 +73,7 @@ class Word(StrEnum):
         (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
         ([1, "a"], "[1, 'a']"),
         (np.array([1, 2]), "[1, 2]"),
-        ([np.zeros(2)], str([np.zeros(2)])),
+        ([np.zeros(2)], "[[0.0, 0.0]]"),
         ("*", "*"),
         ("", ""),
     ],
@@ -111,6 +111,15 @@ def test_decimals_keep_all_their_digits() -> None:
     assert canonical(one) == one
     assert canonical(Decimal("1" * 40 + ".5")) == Decimal("1" * 40 + ".5")
     assert canonical(Decimal("1" * 40)) == int("1" * 40)
+
+
+def test_long_arrays_inside_of_containers_are_told_apart() -> None:
+    one = np.arange(2000)
+    other = one.copy()
+    other[1000] = -1
+    for wrap in (lambda a: [a], lambda a: (0, a), lambda a: {"x": [a]}):
+        assert canonical(wrap(one)) != canonical(wrap(other))
+        assert canonical(wrap(one)) == canonical(wrap(one.copy()))
 
 
 def test_long_arrays_are_told_apart() -> None:

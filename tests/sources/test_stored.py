@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 import privacy_plugin as pp
+from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.sql_origin import origin, split_name
 from privacy_plugin.sources.sql_rules import rules_of
 
@@ -110,3 +111,16 @@ def test_queries_that_pick_rows_of_one_table() -> None:
         sa.values(sa.column("a", sa.Integer), name="given").data([(1,)]),
     ):
         assert origin(query, dialect).rests_on == ()
+
+
+@pytest.mark.parametrize("kind", ["UNION(number INTEGER, text VARCHAR)", "UNION(number INTEGER, text VARCHAR)[]"])
+def test_values_that_look_alike_are_refused(kind: str, tmp_path: Path) -> None:
+    """The text of DuckDB's unions does not say whether it is the number 1 or the text '1'."""
+    engine = sa.create_engine(f"duckdb:///{tmp_path}/house.db")
+    with engine.begin() as connection:
+        run(connection, f"CREATE TABLE t (a INTEGER, tagged {kind})")
+    source = pp.sql_table(engine, "t")
+    assert source.frequencies(["a"]).rows == 0
+    for question in (lambda: source.frequencies(["tagged"]), source.fingerprint):
+        with pytest.raises(SourceError, match="cast it first"):
+            question()
