@@ -15,7 +15,7 @@ from privacy_plugin.anonymizers.lattice_search import (
     minimal_nodes,
 )
 from privacy_plugin.anonymizers.losses import Floats
-from privacy_plugin.anonymizers.node_sizes import Mask, Node, class_sizes, possible_by_pairs, rolled_up
+from privacy_plugin.anonymizers.node_sizes import Mask, Node, possible_by_pairs, rolled_up
 from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError
 from privacy_plugin.lattice_task import LatticeTask
 
@@ -73,12 +73,12 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
     judge = _Judgements(task, progress)
     inherited = task.monotone and task.most_suppressed == 0
+    if task.prunable and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
+        if progress is not None:
+            progress(f"deciding {task.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
+        return _pruned(task)
     if (inherited or task.sizes_only) and not judge.passes(task.top):
         return None  # what the most general node fails, every node fails
-    if task.sizes_only and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
-        if progress is not None:
-            progress(f"deciding {task.nodes:,} generalizations by class sizes of pairs of columns, and by tagging")
-        return _pruned_by_sizes(task, judge)
     walked = task.nodes * task.table.distinct
     if task.nodes > _MOST_COUNTED or walked > _MOST_WALKED:
         return _descended(task, judge, progress)
@@ -184,19 +184,23 @@ def _picture(bounds: Floats, eligible: Mask, feasible: Mask | None, best: Judged
     return tuple(nodes)
 
 
-def _pruned_by_sizes(task: LatticeTask, judge: _Judgements) -> Found | None:
-    """Decide all nodes by pairs of columns first, then by tagging, each class size counted from what is left."""
-    k = task.least_size
+def _pruned(task: LatticeTask) -> Found | None:
+    """Decide all nodes by pairs of columns first, then by tagging, each node's classes counted from what is left."""
+    lines, passes = task.pruning()
     others = tuple(range(1, len(task.shape)))
-    possible, pairs = possible_by_pairs(task.codes, task.table.counts, task.maps, k=k)
+    possible, pairs = possible_by_pairs(*lines, passes=passes)
+    if not possible.any():
+        return None
     lowest = tuple(int(np.argmax(np.moveaxis(possible, axis, 0).any(axis=others))) for axis in range(possible.ndim))
-    codes, counts, maps = rolled_up(task.codes, task.table.counts, task.maps, lowest)
-    feasible, asked, _ = decide(possible, lambda node: bool(class_sizes(codes, counts, maps, node).min() >= k))
+    fewer = rolled_up(*lines, lowest)
+    feasible, asked, _ = decide(possible, lambda node: passes(*fewer, node))
+    if not feasible.any():
+        return None
     minimal = minimal_nodes(feasible)
     nothing = np.zeros(task.table.distinct, dtype=bool)
     best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
     words = f"{pairs:,} pairs of levels and {asked:,} generalizations were looked at; they decide all {task.nodes:,}"
-    return Found(best=judge.task.judged(best.node), minimal=minimal, visited=pairs + asked, exact=True, search=words)
+    return Found(best=task.judged(best.node), minimal=minimal, visited=pairs + asked, exact=True, search=words)
 
 
 def _key(judged: Judged) -> tuple[float, int, Node]:

@@ -1,6 +1,6 @@
 """One table and the lattice over it: what the nodes are, what is known of all of them, and how one is judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -9,7 +9,15 @@ import numpy as np
 
 from privacy_plugin.anonymizers.lattice_search import Judged
 from privacy_plugin.anonymizers.losses import Counted, Loss, make_loss
-from privacy_plugin.anonymizers.node_sizes import Mask, Node, SmallLattice, small_class_lines
+from privacy_plugin.anonymizers.node_sizes import (
+    Mask,
+    Node,
+    Passes,
+    SmallLattice,
+    all_large,
+    all_present,
+    small_class_lines,
+)
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, pack
@@ -92,6 +100,21 @@ class LatticeTask:
     def sizes_only(self) -> bool:
         """Whether the requirements ask for class sizes and nothing else."""
         return all(least_size(requirement) is not None for requirement in self.requirements)
+
+    @cached_property
+    def prunable(self) -> bool:
+        """Whether they ask for class sizes and for presence in a population, and nothing else."""
+        return all(least_size(r) is not None or r.metric == "delta_presence" for r in self.requirements)
+
+    def pruning(self) -> tuple[tuple[Codes, Integers, Sequence[Codes]], Passes]:
+        """Return the lines to be counted, and the question that decides a node if nothing is suppressed."""
+        bounds = [r.limit.bounds for r in self.requirements if r.metric == "delta_presence"]
+        if not bounds or self.population is None:
+            return (self.codes, self.table.counts, self.maps), all_large(self.least_size)
+        everybody = self.population.frequencies(self.columns)
+        codes, rows, maps, others = with_population(self.table, everybody, self.hierarchies, {})
+        lines = codes, np.column_stack([rows, others["population"]]), maps
+        return lines, all_present(self.least_size, [(low, high) for low, high in bounds])
 
     @cached_property
     def monotone(self) -> bool:

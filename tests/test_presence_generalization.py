@@ -1,15 +1,19 @@
 """SPALM and SFALM: the lattice search under presence requirements, against every node by hand."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.node_sizes import all_present, possible_by_pairs
 from privacy_plugin.errors import InfeasibleError
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn
 from tests.oracles import population as oracle
@@ -20,6 +24,14 @@ NODES = list(product(range(3), range(3)))
 
 def frame_of(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).astype(object)
+
+
+@contextmanager
+def searched(looked_through: bool) -> Iterator[None]:
+    """Lattices as small as these are looked through; larger ones are pruned by pairs of columns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("privacy_plugin.lattice_strategies.PICTURED", 200 if looked_through else 0)
+        yield
 
 
 def loss_of(levels: tuple[int, int]) -> Fraction:
@@ -43,10 +55,16 @@ def test_the_least_full_domain_generalization_that_is_delta_present(both: Any, d
         "population": frame_of(population),
     }
     if not passing:
-        with pytest.raises(InfeasibleError):
-            pp.generalize(frame_of(table), **asked)
+        for looked_through in (True, False):
+            with searched(looked_through), pytest.raises(InfeasibleError):
+                pp.generalize(frame_of(table), **asked)
         return
+    with searched(False):
+        pruned = pp.generalize(frame_of(table), **asked)
     plan = pp.generalize(frame_of(table), **asked)
+    assert "pairs of levels" in pruned.search
+    assert "were counted" in plan.search
+    assert (pruned.levels, pruned.minimal_nodes, pruned.loss) == (plan.levels, plan.minimal_nodes, plan.loss)
     found = tuple(plan.levels[name] for name in COLUMNS)
     assert found in passing
     assert loss_of(found) == min(loss_of(levels) for levels in passing)
@@ -83,6 +101,32 @@ def test_the_least_generalization_by_attribute_distributions(both: Any, high: Fr
     found = tuple(plan.levels[name] for name in COLUMNS)
     assert loss_of(found) == min(loss_of(levels) for levels in passing)
     assert confidence(found) >= wanted
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(data=st.data(), low=st.fractions(0, "1/2", max_denominator=8), high=st.fractions("1/4", 1, max_denominator=8))
+def test_pairs_of_columns_rule_out_no_node_that_is_present(data: Any, low: Fraction, high: Fraction) -> None:
+    """Three columns: what a pair rules out fails, and the question asked of a node is the definition."""
+    codes = np.array(list(product(range(3), repeat=3)))
+    people = np.array(data.draw(st.lists(st.integers(0, 6), min_size=27, max_size=27)))
+    rows = np.array([data.draw(st.integers(0, int(most))) for most in people])
+    assume(rows.any())
+    maps = [np.array([[0, 1, 2], data.draw(st.sampled_from([[0, 0, 1], [0, 1, 1]])), [0, 0, 0]])] * 3
+    there = people > 0
+    lines = codes[there], np.column_stack([rows, people])[there], maps
+    k = data.draw(st.integers(1, 3))
+    passes = all_present(k, [(low, high)])
+    possible, _ = possible_by_pairs(*lines, passes=passes)
+    for node in np.ndindex(3, 3, 3):
+        classes: dict[Any, list[int]] = {}
+        for line, here, all_here in zip(codes.tolist(), rows.tolist(), people.tolist(), strict=True):
+            if all_here:
+                name = tuple(int(m[level][value]) for m, level, value in zip(maps, node, line, strict=True))
+                found = classes.setdefault(name, [0, 0])
+                found[0], found[1] = found[0] + here, found[1] + all_here
+        allowed = all(low <= Fraction(n, m) <= high and (n == 0 or n >= k) for n, m in classes.values())
+        assert passes(*lines, node) == allowed
+        assert possible[node] or not allowed
 
 
 def test_regions_lose_less_than_one_level_for_all() -> None:

@@ -1,10 +1,12 @@
 """Class sizes of single nodes, of small lattices and of pairs of columns: plain numpy, nothing to compile or load.
 
-Everywhere: `codes`, one line a distinct row and one column an attribute; `counts`, the rows a line stands for;
-`maps[a][level, leaf]`, the value of every leaf on every level, numbered from 0.
+Everywhere: `codes`, one line a distinct row and one column an attribute; `counts`, the rows a line stands for (and,
+in a second column, its people of a population where one is compared with); `maps[a][level, leaf]`, the value of every
+leaf on every level, numbered from 0.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +16,9 @@ from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_
 
 Node = tuple[int, ...]
 Mask = npt.NDArray[np.bool_]
+Passes = Callable[[Codes, Integers, Sequence[Codes], Node], bool]
+
+_LARGEST = 2**62
 
 
 def class_sizes(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> Integers:
@@ -24,6 +29,34 @@ def class_sizes(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Nod
         return sizes[sizes > 0]
     members, first = group(packed, size)
     return sum_by(members, counts, len(first))
+
+
+def class_sums(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> Integers:
+    """Return the rows and the people of a node's classes."""
+    return _summed(*group(*_packed(codes, maps, node)), counts)
+
+
+def all_large(k: int) -> Passes:
+    """Return the question whether all classes of a node have k rows."""
+    return lambda codes, counts, maps, node: bool(class_sizes(codes, counts, maps, node).min() >= k)
+
+
+def all_present(k: int, bounds: Sequence[tuple[Fraction, Fraction]]) -> Passes:
+    """Return the question whether all classes have k rows, or none, and as many as every pair of bounds allows."""
+
+    def passes(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> bool:
+        rows, people = class_sums(codes, counts, maps, node).T
+        if (rows[rows > 0] < k).any():
+            return False
+        if int(people.sum()) * max((high.denominator for _, high in bounds), default=1) >= _LARGEST:
+            rows, people = rows.astype(object), people.astype(object)
+        return all(
+            bool((rows * low.denominator >= people * low.numerator).all())
+            and bool((rows * high.denominator <= people * high.numerator).all())
+            for low, high in bounds
+        )
+
+    return passes
 
 
 def small_class_lines(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node, *, k: int) -> Mask:
@@ -43,28 +76,29 @@ def _packed(codes: Codes, maps: Sequence[Codes], node: Node) -> tuple[Integers, 
     return pack(general, ranges) if general else (np.zeros(len(codes), dtype=np.int64), 1)
 
 
-def possible_by_pairs(codes: Codes, counts: Integers, maps: Sequence[Codes], *, k: int) -> tuple[Mask, int]:
-    """Return the nodes at which every pair of columns is k-anonymous by itself, and how many pairs of levels there are.
+def possible_by_pairs(codes: Codes, counts: Integers, maps: Sequence[Codes], *, passes: Passes) -> tuple[Mask, int]:
+    """Return the nodes at which every pair of columns passes by itself, and how many pairs of levels there are.
 
-    No other node is k-anonymous without suppression: leaving columns out only merges classes, so a class of fewer than
-    k rows over two columns is made of smaller ones over all. LeFevre, DeWitt, Ramakrishnan 2005, the subset property.
+    No other node passes without suppression: leaving columns out only merges classes, so a class of fewer than k rows
+    over two columns is made of smaller ones over all (LeFevre, DeWitt, Ramakrishnan 2005, the subset property), and one
+    in which too many or too few people are present of at least one that is no better (Nergiz, Clifton 2008, theorem 1).
     """
     shape = tuple(len(m) for m in maps)
     possible, visited = np.ones(shape, dtype=bool), 0
     for pair in combinations(range(len(maps)), min(2, len(maps))):
-        found = _all_large(codes[:, pair], counts, [maps[p] for p in pair], k)
+        found = _all_pass(codes[:, pair], counts, [maps[p] for p in pair], passes)
         visited += found.size
         possible &= found.reshape([shape[p] if p in pair else 1 for p in range(len(shape))])
     return possible, visited
 
 
-def _all_large(codes: Codes, counts: Integers, maps: Sequence[Codes], k: int) -> Mask:
-    """Tell for every node of a lattice over few columns whether all classes have k rows."""
+def _all_pass(codes: Codes, counts: Integers, maps: Sequence[Codes], passes: Passes) -> Mask:
+    """Tell for every node of a lattice over few columns whether it passes."""
     shape = tuple(len(m) for m in maps)
     codes, counts, maps = rolled_up(codes, counts, maps, (0,) * len(maps))
     result = np.zeros(shape, dtype=bool)
     for node in np.ndindex(shape):
-        result[node] = bool(class_sizes(codes, counts, maps, node).min() >= k)
+        result[node] = passes(codes, counts, maps, node)
     return result
 
 
@@ -81,7 +115,14 @@ def rolled_up(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node)
         above[:level] = values
         higher.append(above)
     members, first = group(*pack(general, [m.shape[1] for m in higher]))
-    return np.column_stack(general)[first], sum_by(members, counts, len(first)), higher
+    return np.column_stack(general)[first], _summed(members, first, counts), higher
+
+
+def _summed(members: Integers, first: Integers, counts: Integers) -> Integers:
+    """Add up every column of counts by class."""
+    if counts.ndim == 1:
+        return sum_by(members, counts, len(first))
+    return np.column_stack([sum_by(members, column, len(first)) for column in counts.T])
 
 
 class SmallLattice:

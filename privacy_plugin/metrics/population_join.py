@@ -10,6 +10,7 @@ from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, u
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.hierarchy_builders import MaskHierarchy
 from privacy_plugin.frequency.shared_population import Population, SharedPopulation
 from privacy_plugin.frequency.values import KIND_WORDS, SUPPRESSED, Key, Value, key, kind, label
 
@@ -126,7 +127,9 @@ def _matches(
 
 def require_whole_codes(values: Sequence[Value], column: str, hierarchy: Hierarchy | None) -> None:
     """Refuse codes that were read as numbers: 02138 would be masked, and counted, like 21380."""
-    length = hierarchy.specification.get("mask", {}).get("length", 0) if hierarchy is not None else 0
+    if not isinstance(hierarchy, MaskHierarchy):
+        return
+    length = hierarchy.height
     shorter = sum(1 for value in values if kind(value) == kind(0) and len(label(value)) < length)
     if shorter:
         raise ColumnError(
