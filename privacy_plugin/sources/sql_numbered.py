@@ -1,4 +1,4 @@
-"""Repeat distinct rows of a table in its database, with a number beside each: values never leave it."""
+"""Repeat distinct rows of a table in its database, with a number beside each: values are copied there, as they are."""
 
 from collections.abc import Mapping
 from dataclasses import replace
