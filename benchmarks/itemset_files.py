@@ -1,6 +1,7 @@
-"""Reads the itemset databases that benchmarks/itemsets.py and benchmarks/synthesis.py run on; nothing to run here."""
+"""Reads the itemset databases that other benchmarks run on; nothing to run here."""
 
 import os
+import zipfile
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +23,20 @@ def read_database(path: Path) -> list[Row]:
     """Krimp's text format: lines "length: items" after a header."""
     lines = (line.partition(":") for line in path.read_text().splitlines())
     return [tuple(sorted(map(int, rest.split()))) for head, _, rest in lines if head.isdigit()]
+
+
+def groups_of(path: Path) -> list[list[int]]:
+    """The header's groups of items that exclude each other; the class comes last."""
+    (line,) = [text for text in path.read_text().splitlines() if text.startswith("cd:")]
+    return [list(map(int, group.split())) for group in line[3:].split(",")]
+
+
+def read_visits(path: Path) -> list[Row]:
+    """The msnbc sequences as sets of page categories, 1 to 17; 18 for a visit without the frontpage, 1."""
+    with zipfile.ZipFile(path) as files:
+        lines = files.read("msnbc990928.seq").decode().splitlines()
+    visits = ({int(page) for page in line.split()} for line in lines if line[:1].isdigit())
+    return [tuple(sorted(visit if 1 in visit else visit | {18})) for visit in visits]
 
 
 def read_numbers(path: Path) -> list[Row]:

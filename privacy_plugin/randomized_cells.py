@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells
+from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells, require_randomizable
 from privacy_plugin.errors import require_columns
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
@@ -39,6 +39,7 @@ def randomized_response(
     for name in domains or {}:
         require_columns([name], list(columns), role="domains")
     table = source.frequencies(list(columns))
+    require_randomizable(table, epsilon=epsilon, domains=domains)
     cost = Cost(mechanism="randomized response", epsilon=exact(epsilon, what="epsilon") * len(columns))
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         made = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)

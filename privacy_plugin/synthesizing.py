@@ -8,6 +8,7 @@ import numpy as np
 from privacy_plugin.anonymizers.accounting import rho_within
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import opendp
+from privacy_plugin.anonymizers.randomized_response import require_randomizable
 from privacy_plugin.anonymizers.synthesis import (
     Model,
     Synthesis,
@@ -91,6 +92,8 @@ def require_synthesis(
     if unit == "row":
         rho_within(float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta")))
         opendp()
+    else:
+        require_randomizable(table, epsilon=epsilon, domains=domains)
     CodedRows.of(table, given=given, domains=domains)
 
 

@@ -115,11 +115,7 @@ def randomize_cells(
     value is a value. Cost: one draw a cell.
     """
     amount = exact(epsilon, what="epsilon")
-    if not 0 < amount <= 40:
-        raise ParameterError("epsilon of a cell must be above 0 and at most 40")
-    table.require_rows()
-    table.require_one_row_a_person("randomized response")
-    known = {name: declared_domain(table, name, domains) for name in table.columns}
+    known = require_randomizable(table, epsilon=epsilon, domains=domains)
     rows = np.repeat(np.arange(table.distinct), table.counts)
     keep, codes = {}, []
     for name in table.columns:
@@ -137,6 +133,17 @@ def randomize_cells(
         domains=known,
         ledger=_ledger(keep, known, undeclared, private=generator is None),
     )
+
+
+def require_randomizable(
+    table: FrequencyTable, *, epsilon: Any, domains: Mapping[str, Sequence[Any]] | None
+) -> dict[str, tuple[Value, ...]]:
+    """Refuse what cannot be randomized, before any budget is spent; return the domain of every column."""
+    if not 0 < exact(epsilon, what="epsilon") <= 40:
+        raise ParameterError("epsilon of a cell must be above 0 and at most 40")
+    table.require_rows()
+    table.require_one_row_a_person("randomized response")
+    return {name: declared_domain(table, name, domains) for name in table.columns}
 
 
 def keep_probability(epsilon: float, values: int) -> Fraction:

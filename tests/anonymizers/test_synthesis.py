@@ -180,6 +180,23 @@ def test_the_budget_is_asked_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [{"delta": 0}, {"domains": {"a": [0]}}, {"model": "forest"}, {"unit": "cell", "epsilon": 41}, {"given": "z"}],
+)
+def test_what_is_refused_costs_nothing(wrong: dict[str, object]) -> None:
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="people", unit="row", epsilon=1000, delta=1)
+    with pytest.raises(PrivacyPluginError):
+        pp.synthesize(people(50), **{"columns": ["a", "b"], "epsilon": 1, **wrong}, ledger=ledger, dataset="people")
+    if "domains" in wrong:
+        with pytest.raises(ColumnError):
+            pp.randomized_response(
+                people(50), columns=["a"], epsilon=1, domains={"a": [0]}, ledger=ledger, dataset="people"
+            )
+    assert ledger.spent(dataset="people", unit="row").epsilon == 0
+
+
+@pytest.mark.parametrize(
     ("wrong", "kind"),
     [
         ({"epsilon": 0}, ParameterError),
