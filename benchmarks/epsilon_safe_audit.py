@@ -1,6 +1,6 @@
 """The privacy audit of epsilon-safe lattice anonymization with many runs: what is seen of epsilon, beside the claim.
 
-    python benchmarks/epsilon_safe_audit.py [--runs 10000]
+    python benchmarks/epsilon_safe_audit.py [--runs 2000]
 
 The tables and the broken variants are those of tests/anonymizers/test_epsilon_safe_audit.py; every line is right but
 for a probability of 1e-4. The last column is the number of runs on each of the two neighbouring tables.
@@ -31,7 +31,7 @@ VARIANTS = [
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=2_000)
     runs = parser.parse_args().runs
     for name, others, broken in VARIANTS:
         seen, claimed = audited(others, runs, **broken)
