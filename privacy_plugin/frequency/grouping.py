@@ -36,11 +36,12 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
     Returns (group of each row, position of one row of each group).
     """
     if size <= min(_DENSE_LIMIT, 8 * len(packed) + 1024):  # small range: counting beats sorting
-        first = np.full(size, -1, dtype=np.int64)
-        first[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
-        used = first >= 0
-        numbers = np.cumsum(used, dtype=np.int64) - 1
-        return numbers[packed], first[used]
+        places = np.full(size, -1, dtype=np.int64)
+        places[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
+        used = np.flatnonzero(places >= 0)
+        first = places[used]
+        places[used] = np.arange(len(used))
+        return places[packed], first
     _, first, groups = np.unique(packed, return_index=True, return_inverse=True)
     return groups.astype(np.int64), first.astype(np.int64)
 

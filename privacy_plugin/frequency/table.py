@@ -238,10 +238,16 @@ def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
 def _canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     """Return the new position of each raw value, and the sorted canonical values."""
     values = [canonical(value) for value in raw]
-    by_key = {key(value): value for value in values}
+    # Of one plain type, equal values and only those mean the same; otherwise keys tell apart what hashes alike.
+    keys: list[Any] = values if _one_plain_type(values) else [key(value) for value in values]
+    by_key = dict(zip(keys, values, strict=True))
     dictionary = tuple(sorted_values(by_key.values()))
-    numbers = {key(value): number for number, value in enumerate(dictionary)}
-    return np.array([numbers[key(value)] for value in values], dtype=np.int32), dictionary
+    numbers = {value if keys is values else key(value): number for number, value in enumerate(dictionary)}
+    return np.array([numbers[each] for each in keys], dtype=np.int32), dictionary
+
+
+def _one_plain_type(values: Sequence[Value]) -> bool:
+    return {type(value) for value in values} - {type(None)} in ({str}, {int})
 
 
 def _assemble(
@@ -266,10 +272,13 @@ def _assemble(
     kept, remaining = [], []
     for column_codes, dictionary in zip(codes, dictionaries, strict=True):
         selected = column_codes[first]
-        used = np.zeros(len(dictionary), dtype=bool)
-        used[selected] = True
+        used = np.bincount(selected, minlength=len(dictionary)) > 0
+        if used.all():
+            kept.append(selected)
+            remaining.append(tuple(dictionary))
+            continue
         numbers = (np.cumsum(used) - 1).astype(np.int32)
-        kept.append(numbers[selected] if len(dictionary) else selected.astype(np.int32))
+        kept.append(numbers[selected])
         remaining.append(tuple(v for v, u in zip(dictionary, used, strict=True) if u))
     matrix = np.empty((len(first), len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(kept):

@@ -165,7 +165,10 @@ def key(value: Value) -> Key:
 
 def sorted_values(values: Iterable[Value]) -> list[Value]:
     """Sort canonical values: missing first, then booleans, numbers, times, text; numbers by size."""
-    return sorted(values, key=_sort_key)
+    listed = list(values)
+    if {type(value) for value in listed} in ({str}, {int}):
+        return sorted(listed)  # type: ignore[type-var]  # the same order, without a key each
+    return sorted(listed, key=_sort_key)
 
 
 def _sort_key(value: Value) -> tuple[Any, ...]:
