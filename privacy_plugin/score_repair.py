@@ -1,34 +1,21 @@
 """Repairs of the privacy score on any data: which records to add, and what that does to everybody."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
-from privacy_plugin.anonymizers.score_repair import Measure, ScoreRepair, repair_score
+from privacy_plugin.anonymizers.score_repair import RepairOptions, ScoreRepair, repair_score
 from privacy_plugin.errors import require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.metrics.score_weights import GivenWeights
 from privacy_plugin.sources import open_source
 
 
-def greedy_repair(
-    data: Any,
-    *,
-    attributes: Sequence[str],
-    likelihood: GivenWeights | None = None,
-    danger: GivenWeights | None = None,
-    roles: Mapping[str, str] | None = None,
-    saturation: float = 1.0,
-    wanted: float = 0.0,
-    measure: Measure = "maximum",
-    max_false_share: float = 0.5,
-    budget: int | None = None,
-) -> ScoreRepair:
+def greedy_repair(data: Any, *, attributes: Sequence[str], **options: Unpack[RepairOptions]) -> ScoreRepair:
     """Lower the privacy score by adding the worst person's witness as a record, until the score is as wanted.
 
     Any wanted score can be reached, if `max_false_share` of false rows allows it: with the witness K as a record
-    nothing follows from K any more, and nobody's score rises. `measure` says whether the original people's maximum or
-    average counts. `privacy_plugin.anonymizers.score_repair` says what a false record has in other columns and what
-    the repair cannot do.
+    nothing follows from K any more, and nobody's score rises. `privacy_plugin.anonymizers.score_repair` says what a
+    false record has in other columns and what the repair cannot do, and its `RepairOptions` what the options are:
+    weights as in `privacy_score`, wanted, measure, max_false_share, budget.
 
     >>> import pandas
     >>> visits = pandas.DataFrame({"zip": ["8001", "8001", "8002", "8002"], "disease": ["flu", "flu", "flu", "gout"]})
@@ -39,34 +26,11 @@ def greedy_repair(
     >>> repair.apply(visits).iloc[-1].to_dict()
     {'zip': '8001', 'disease': nan}
     """
-    return repair_score(
-        _grouped(data, attributes),
-        method="witnesses",
-        attributes=attributes,
-        likelihood=likelihood,
-        danger=danger,
-        roles=roles,
-        saturation=saturation,
-        wanted=wanted,
-        measure=measure,
-        max_false_share=max_false_share,
-        budget=budget,
-    )
+    return repair_score(_grouped(data, attributes), method="witnesses", attributes=attributes, **options)
 
 
 def fill_holes(
-    data: Any,
-    *,
-    attributes: Sequence[str],
-    likelihood: GivenWeights | None = None,
-    danger: GivenWeights | None = None,
-    roles: Mapping[str, str] | None = None,
-    saturation: float = 1.0,
-    wanted: float = 0.0,
-    measure: Measure = "maximum",
-    max_size: int = 3,
-    max_false_share: float = 0.5,
-    budget: int | None = None,
+    data: Any, *, attributes: Sequence[str], max_size: int = 3, **options: Unpack[RepairOptions]
 ) -> ScoreRepair:
     """Lower the privacy score by filling topological holes of the table with added records.
 
@@ -74,7 +38,8 @@ def fill_holes(
     with exactly M scores 0, nothing follows from any part of M any more, and nobody's score rises (White 2021,
     theorems 6.4 to 6.6). Of the holes with up to `max_size` attributes, that around the worst person's witness and most
     others' is filled first; it ends when the score is as wanted, when no hole helps the worst person, or before more
-    than `max_false_share` of the rows would be false. `greedy_repair` gets further with fewer records.
+    than `max_false_share` of the rows would be false. Options as in `greedy_repair`, which gets further with fewer
+    records.
 
     >>> import pandas
     >>> pairs = pandas.DataFrame({"a": [True, True, False], "b": [True, False, True], "c": [False, True, True]})
@@ -85,20 +50,8 @@ def fill_holes(
     >>> repair.maximum_before, repair.maximum_after, repair.apply(people).iloc[-1].to_dict()
     (0.5, 0.0, {'a': True, 'b': True, 'c': True, 'ill': False})
     """
-    return repair_score(
-        _grouped(data, attributes),
-        method="holes",
-        attributes=attributes,
-        likelihood=likelihood,
-        danger=danger,
-        roles=roles,
-        saturation=saturation,
-        wanted=wanted,
-        measure=measure,
-        max_size=max_size,
-        max_false_share=max_false_share,
-        budget=budget,
-    )
+    table = _grouped(data, attributes)
+    return repair_score(table, method="holes", attributes=attributes, max_size=max_size, **options)
 
 
 def _grouped(data: Any, attributes: Sequence[str]) -> FrequencyTable:

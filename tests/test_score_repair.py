@@ -186,6 +186,7 @@ def test_senseless_repairs_are_refused():
         ({"attributes": []}, ColumnError),
         ({"attributes": ["A", "Z"]}, ColumnError),
         ({"attributes": ["A"], "wanted": 2}, ParameterError),
+        ({"attributes": ["A"], "wished": 0}, ParameterError),
         ({"attributes": ["A"], "measure": "median"}, ParameterError),
         ({"attributes": ["A"], "max_false_share": 1}, ParameterError),
         ({"attributes": ["A"], "saturation": 0}, ParameterError),

@@ -12,13 +12,13 @@ column; who knows of the repair can recognize it by that, so fill its gaps befor
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.anonymizers.added_records import with_records
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -34,6 +34,19 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Measure = Literal["maximum", "average"]
+
+
+class RepairOptions(TypedDict, total=False):
+    """What a repair is asked for; all of it may be left out."""
+
+    likelihood: GivenWeights | None  # these three as in privacy_score
+    danger: GivenWeights | None
+    roles: Mapping[str, str] | None
+    saturation: float  # 1
+    wanted: float  # the score to reach: 0
+    measure: Measure  # of the original people: the maximum
+    max_false_share: float  # of all rows in the end: 0.5
+    budget: int | None  # steps of the first search, which is refused where it needs more: no limit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,15 +132,8 @@ def repair_score(
     *,
     method: Literal["witnesses", "holes"],
     attributes: Sequence[str],
-    likelihood: GivenWeights | None = None,
-    danger: GivenWeights | None = None,
-    roles: Mapping[str, str] | None = None,
-    saturation: float = 1.0,
-    wanted: float = 0.0,
-    measure: Measure = "maximum",
     max_size: int = 3,
-    max_false_share: float = 0.5,
-    budget: int | None = None,
+    **options: Unpack[RepairOptions],
 ) -> ScoreRepair:
     """Add records until the original people's highest or average score is `wanted`, or too many rows would be false.
 
@@ -137,23 +143,29 @@ def repair_score(
     """
     from privacy_plugin.kernels.score_repair import fill_holes, greedy_repair
 
+    for name in options:
+        if name not in RepairOptions.__annotations__:
+            raise ParameterError(unknown_name("option of a repair", name, RepairOptions.__annotations__))
     table.require_rows()
     table.require_one_row_a_person("the privacy score")
     people = table.project(attributes)
-    related = relate(people, attributes=list(attributes), likelihood=likelihood, danger=danger, roles=roles)
-    options: dict[str, Any] = {
-        "wanted": float(exact(wanted, what="wanted")),
+    weights: dict[str, Any] = {name: options.get(name) for name in ("likelihood", "danger", "roles")}
+    related = relate(people, attributes=list(attributes), **weights)
+    measure = options.get("measure", "maximum")
+    wanted = float(exact(options.get("wanted", 0), what="wanted"))
+    given: dict[str, Any] = {
+        "wanted": wanted,
         "measure": measure,
-        "max_false_share": float(exact(max_false_share, what="max_false_share")),
-        "saturation": float(exact(saturation, what="saturation")),
-        "budget": budget,
+        "max_false_share": float(exact(options.get("max_false_share", 0.5), what="max_false_share")),
+        "saturation": float(exact(options.get("saturation", 1), what="saturation")),
+        "budget": options.get("budget"),
         "absent": _absent(related),
     }
     if method == "holes":
-        found = fill_holes(related.relation, max_size=max_size, **options)
+        found = fill_holes(related.relation, max_size=max_size, **given)
     else:
-        found = greedy_repair(related.relation, **options)
-    return _described(people, related, found, method, measure, options["wanted"])
+        found = greedy_repair(related.relation, **given)
+    return _described(people, related, found, method, measure, wanted)
 
 
 def _described(
