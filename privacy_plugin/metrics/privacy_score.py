@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _STATISTICS = ("average", "maximum", "threshold_share")
 _WORST_SHOWN = 5
+DEFAULT_BUDGET = 20_000_000_000  # steps, some minutes: no gate hangs
 
 
 def require_score_options(
@@ -114,9 +115,9 @@ def privacy_score(
     every leaf below them, `*` all. Needs one row a person.
 
     The value is an exact fraction where all weights are 0 or 1 or the table is tiny, otherwise right to 1e-12. Cost:
-    one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`). With
-    a `budget` of steps (about 10 ns each) scores are intervals where it ends, and a limit is held against the upper
-    end. `progress(share, steps)` is called now and then.
+    one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`, known
+    beforehand). Where the `budget` of steps (about 10 ns each, 20 billion unless given) ends first, scores are
+    intervals, and a limit is held against the upper end. `progress(share, steps)` is called now and then.
 
     >>> rows = [(8001, "flu"), (8001, "flu"), (8002, "flu"), (8002, "gout")]
     >>> table = FrequencyTable.from_rows(["zip", "disease"], rows)
@@ -127,7 +128,7 @@ def privacy_score(
     >>> found.witness(0).words()
     'Who knows zip learns disease: weight 0.5, true of 2 people.'
     """
-    from privacy_plugin.kernels.score import score
+    from privacy_plugin.kernels.score import estimate_work, score
 
     require_score_options(
         likelihood, danger, roles, confidence, saturation, statistic, threshold, bins, generalized, budget
@@ -146,8 +147,9 @@ def privacy_score(
     )
     settings = Settings(
         saturation=exact(saturation), confidence=exact(confidence), statistic=statistic, threshold=threshold,
-        budget=budget,
+        budget=DEFAULT_BUDGET if budget is None else budget,
     )  # fmt: skip
+    sets = estimate_work(related.relation).sets
     found = score(related.relation, progress=progress, **settings.of_the_kernel)
     parameters = {
         "attributes": list(attributes),
@@ -158,14 +160,17 @@ def privacy_score(
         "binned": sorted(bins or ()),
         "generalized": sorted(generalized or ()),
     }
-    return _result(people, related, found, settings, parameters)
+    return _result(people, related, found, settings, parameters, sets)
 
 
 def _result(
-    people: FrequencyTable, related: Attributes, found: "Scores", settings: Settings, parameters: Mapping[str, Any]
+    people: FrequencyTable,
+    related: Attributes,
+    found: "Scores",
+    settings: Settings,
+    parameters: Mapping[str, Any],
+    sets: float,
 ) -> PrivacyScore:
-    from privacy_plugin.kernels.score import estimate_work
-
     lower, upper = found.lower[related.relation.inverse], found.upper[related.relation.inverse]
     value, interval = _judged(people, related, found, settings)
     return PrivacyScore(
@@ -185,9 +190,9 @@ def _result(
             "complete": found.exact,
             "algorithm": found.algorithm,
             "attributes": len(related.listed),
-            "sets_at_most": estimate_work(related.relation).sets,
+            "sets_at_most": sets,
         },
-        notes=related.notes if found.exact else (*related.notes, _cut_short(interval)),
+        notes=related.notes if found.exact else (*related.notes, _cut_short(interval, found.nodes, sets)),
         individuals=upper,
         lower=lower,
         counts=people.counts,
@@ -221,10 +226,10 @@ def _judged(
     return high, (max(low - ERROR, 0.0), high + ERROR)
 
 
-def _cut_short(interval: tuple[Quantity, Quantity]) -> str:
+def _cut_short(interval: tuple[Quantity, Quantity], visited: int, sets: float) -> str:
     return (
-        f"the budget ended first: the value lies between {float(interval[0]):.4g} and {float(interval[1]):.4g}, and "
-        "the upper end is judged"
+        f"the budget ended first, after {visited:,} sets of at most {sets:.2g}: the value lies between "
+        f"{float(interval[0]):.4g} and {float(interval[1]):.4g}, and the upper end is judged"
     )
 
 

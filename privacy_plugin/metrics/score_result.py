@@ -27,6 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 ERROR = 1e-12  # of every score, and the tolerance of thresholds
 _SEARCHED_FOR_COMBINATIONS = 40
+_STEPS_FOR_A_COMBINATION = 20_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,7 @@ class Settings:
     confidence: Fraction
     statistic: Statistic
     threshold: float | None
-    budget: int | None
+    budget: int
 
     @property
     def of_the_kernel(self) -> dict[str, Any]:
@@ -154,11 +155,16 @@ class PrivacyScore(Measurement):
 
     @cached_property
     def combinations(self) -> tuple[Combination, ...]:
-        """The most revealing combinations of columns, worst first, from the witnesses of the few highest scores."""
+        """The most revealing combinations of columns, worst first, from the witnesses of the few highest scores.
+
+        Each is looked for a fraction of a second at most; what is not found by then is left out or weighs too little.
+        """
         order = np.lexsort((-self.counts, -self.individuals))[:_SEARCHED_FOR_COMBINATIONS]
         people = [int(person) for person in order if self.individuals[person] > 0]
         merged: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, int]] = {}
-        for found in self.witnesses(people):
+        for found in self.witnesses(people, budget=min(self.settings.budget, _STEPS_FOR_A_COMBINATION)):
+            if found.weight == 0:  # the budget ended before anything was found
+                continue
             names = (found.known, found.inferred)
             weight, count = merged.get(names, (0.0, 0))
             merged[names] = (max(weight, float(found.weight)), count + found.people)

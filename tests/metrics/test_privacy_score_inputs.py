@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -306,6 +307,17 @@ def test_an_interval_is_judged_by_its_bad_end(statistic, budget):
     assert requirement.judge(frame, attributes=list(frame)).passed
     limited = pp.require("privacy_score", below=between, budget=budget, **options)
     assert not limited.judge(frame, attributes=list(frame)).passed
+
+
+def test_without_a_budget_there_is_one_all_the_same(monkeypatch):
+    frame = wide()
+    assert score(frame).parameters["budget"] > 10**9
+    monkeypatch.setattr(import_module("privacy_plugin.metrics.privacy_score"), "DEFAULT_BUDGET", 300)
+    cut = score(frame)
+    assert not cut.complete
+    assert cut.parameters["budget"] == 300
+    assert any(f"of at most {cut.details['sets_at_most']:.2g}" in note for note in cut.notes)
+    assert all(combination.weight > 0 for combination in cut.combinations)
 
 
 def test_a_limit_at_the_very_value_is_met_exactly(visits):
