@@ -73,7 +73,8 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
     judge = _Judgements(task, progress)
     inherited = task.monotone and task.most_suppressed == 0
-    if task.prunable and task.most_suppressed == 0 and PICTURED < task.nodes <= _MOST_PRUNED:
+    undiminished = task.most_suppressed == 0 or not task.known.repairable
+    if task.prunable and undiminished and PICTURED < task.nodes <= _MOST_PRUNED:
         if progress is not None:
             progress(f"deciding {task.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
         return _pruned(task)

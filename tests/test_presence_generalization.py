@@ -53,6 +53,7 @@ def test_the_least_full_domain_generalization_that_is_delta_present(both: Any, d
         "hierarchies": HIERARCHIES,
         "requirements": [pp.require("delta_presence", between=delta)],
         "population": frame_of(population),
+        "max_suppression": 0.25 if delta[0] > 0 else 0,  # with a lower bound nobody can be left out anyway
     }
     if not passing:
         for looked_through in (True, False):
@@ -73,6 +74,19 @@ def test_the_least_full_domain_generalization_that_is_delta_present(both: Any, d
         released, population=frame_of(population), quasi_identifiers=COLUMNS, hierarchies=HIERARCHIES
     )
     assert delta[0] <= measured.minimum <= measured.maximum <= delta[1]
+    assert plan.suppressed == pruned.suppressed == 0
+
+
+def test_bounds_are_compared_exactly_however_long_their_fractions_are() -> None:
+    third, more = Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**30)
+    lines = np.zeros((1, 1), dtype=np.int32), np.array([[10**4, 3 * 10**4]]), [np.zeros((1, 1), dtype=np.int32)]
+    for low, high, passes in (
+        (third, third, True),
+        (more, Fraction(1), False),
+        (Fraction(0), third - Fraction(1, 10**30), False),
+        (Fraction(10**15, 10**16 + 1), Fraction(1), True),  # a long lower bound only
+    ):
+        assert all_present(1, [(low, high)])(*lines, (0,)) is passes
 
 
 @settings(deadline=None, derandomize=True, max_examples=25)

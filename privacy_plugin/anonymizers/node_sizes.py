@@ -48,7 +48,8 @@ def all_present(k: int, bounds: Sequence[tuple[Fraction, Fraction]]) -> Passes:
         rows, people = class_sums(codes, counts, maps, node).T
         if (rows[rows > 0] < k).any():
             return False
-        if int(people.sum()) * max((high.denominator for _, high in bounds), default=1) >= _LARGEST:
+        longest = max((bound.denominator for pair in bounds for bound in pair), default=1)
+        if int(max(rows.sum(), people.sum())) * longest >= _LARGEST:
             rows, people = rows.astype(object), people.astype(object)
         return all(
             bool((rows * low.denominator >= people * low.numerator).all())
