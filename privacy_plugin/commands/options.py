@@ -22,8 +22,8 @@ PolicyFile = Annotated[Path, typer.Option("--policy", "-p", help="The policy (YA
 Population = Annotated[
     str | None,
     typer.Option(
-        help="The population to compare with: a file, or a table of the same database. "
-        "Default: the one that the policy names, where a requirement needs it.",
+        help="The table to compare with, the population or the original of a generated table: a file, or a table of "
+        "the same database. Default: the one that the policy names, where a requirement needs it.",
         show_default=False,
     ),
 ]

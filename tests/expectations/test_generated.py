@@ -78,6 +78,22 @@ def test_a_column_of_another_type_is_not_evaluated(tmp_path: Path) -> None:
     assert "holds numbers in the table and text in the original" in result.exception_info["exception_message"]
 
 
+def test_a_policy_becomes_a_suite(tmp_path: Path) -> None:
+    roles = {"age": "quasi_identifier", "ill": "sensitive", "truth": "insensitive", "shown": "insensitive"}
+    asked = [
+        {"repeated_records": {"at_most": 0.8}},
+        {"itemset_difference": {"support": "1/5", "attributes": ["truth", "ill"], "at_most": 1}},
+        {"epsilon_dependence": {"channel": CHANNEL, "attributes": ["truth", "shown"], "at_most": 1.1}},
+    ]
+    batch, place = on_pandas(MADE, REAL, tmp_path)
+    policy = pp.Policy.from_dict({"dataset": "made", "columns": roles, "requirements": asked, "population": place})
+    result = batch.validate(policy.to_expectation_suite())
+    assert result.success, result
+    found = [each.result["details"]["measurement"] for each in result.results[1:]]
+    assert [one["parameters"]["attributes"] for one in found] == [["age", "ill"], ["truth", "ill"], ["truth", "shown"]]
+    assert found == [one.to_dict()["measurement"] for one in policy.judge(MADE, population=REAL).findings]
+
+
 def test_words_name_the_original() -> None:
     arguments = {"attributes": ["age"], "population": "visits", "at_most": 0.2}
     template, parameters = requirement_words(find_metric("repeated_records"), arguments)
