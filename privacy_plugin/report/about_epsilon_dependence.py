@@ -5,7 +5,7 @@ import math
 from privacy_plugin.metrics.channel import Factor, probabilities
 from privacy_plugin.metrics.measurement import Measurement, plain
 from privacy_plugin.report.about import report_section
-from privacy_plugin.report.comparison_chart import Bar, comparison, tone
+from privacy_plugin.report.comparison_chart import Bar, held_against, tone
 from privacy_plugin.report.drawing import drawing, shape, words
 from privacy_plugin.report.markup import Markup, element
 from privacy_plugin.requirement import Finding, shown
@@ -33,8 +33,7 @@ def _bars(finding: Finding, found: Measurement) -> Markup:
     if found.parameters["prior"]:
         bars[0] = _nats("declared, for any attacker", details["declared_prior_free"], "beside")
         bars.insert(1, _nats("declared, under the stated prior", details["declared_epsilon"], tone(finding)))
-    limit = float(finding.limit.bounds[0])
-    return comparison(bars, caption="epsilon of one cell, in nats", limit=limit, limit_words=str(finding.limit))
+    return held_against(finding, bars, caption="epsilon of one cell, in nats")
 
 
 def _nats(name: str, value: float, colour: str) -> Bar:

@@ -2,7 +2,7 @@
 
 from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
 from privacy_plugin.report.about import report_section
-from privacy_plugin.report.comparison_chart import comparison, share, tone
+from privacy_plugin.report.comparison_chart import held_against, share, tone
 from privacy_plugin.report.markup import Markup
 from privacy_plugin.requirement import Finding
 
@@ -16,13 +16,8 @@ def _section(finding: Finding) -> Markup | None:
         share("trained on the original itself", found.trained_on_original),
         share("always naming the largest class", found.largest_class),
     ]
-    return comparison(
-        bars,
-        caption=f"Rows of the original whose {found.parameters['target']} is predicted",
-        limit=float(finding.limit.bounds[0]),
-        limit_words=str(finding.limit),
-        whole=1.0,
-    )
+    caption = f"Rows of the original whose {found.parameters['target']} is predicted"
+    return held_against(finding, bars, caption=caption, whole=1.0)
 
 
 report_section(

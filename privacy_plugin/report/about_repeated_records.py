@@ -2,7 +2,7 @@
 
 from privacy_plugin.metrics.repeated_records import RepeatedRecords
 from privacy_plugin.report.about import report_section
-from privacy_plugin.report.comparison_chart import comparison, share, tone
+from privacy_plugin.report.comparison_chart import held_against, share, tone
 from privacy_plugin.report.markup import Markup
 from privacy_plugin.requirement import Finding
 
@@ -24,13 +24,7 @@ def _section(finding: Finding) -> Markup | None:
         bars.append(share(name, found.details[variant], tone=tone(finding) if judged else "beside"))
         if variant in _BESIDE:
             bars.append(share("the same, if the columns were independent", found.details[_BESIDE[variant]]))
-    return comparison(
-        bars,
-        caption="Repeated records beside chance",
-        limit=float(finding.limit.bounds[0]),
-        limit_words=str(finding.limit),
-        whole=1.0,
-    )
+    return held_against(finding, bars, caption="Repeated records beside chance", whole=1.0)
 
 
 report_section(

@@ -2,7 +2,7 @@
 
 from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
 from privacy_plugin.report.about import report_section
-from privacy_plugin.report.comparison_chart import Bar, comparison, share, tone
+from privacy_plugin.report.comparison_chart import Bar, held_against, share, tone
 from privacy_plugin.report.markup import Markup
 from privacy_plugin.requirement import Finding
 
@@ -20,13 +20,8 @@ def _section(finding: Finding) -> Markup | None:
             part = reproduced / unique
             name = f"of the {unique:,} over {size} {'column' if size == 1 else 'columns'}"
             bars.append(Bar(name=name, value=part, written=f"{part:.1%}"))
-    return comparison(
-        bars,
-        caption="Combinations that one record alone has, and that a generated record has too",
-        limit=float(finding.limit.bounds[0]),
-        limit_words=str(finding.limit),
-        whole=1.0,
-    )
+    caption = "Combinations that one record alone has, and that a generated record has too"
+    return held_against(finding, bars, caption=caption, whole=1.0)
 
 
 report_section(

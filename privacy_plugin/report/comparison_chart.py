@@ -55,6 +55,12 @@ def comparison(
     return element("figure", drawn, numbers)
 
 
+def held_against(finding: Finding, bars: Sequence[Bar], *, caption: str, whole: float | None = None) -> Markup:
+    """Draw the bars with the limit that the finding was held against."""
+    limit = float(finding.limit.bounds[0])
+    return comparison(bars, caption=caption, limit=limit, limit_words=str(finding.limit), whole=whole)
+
+
 def _bar(number: int, bar: Bar, end: float) -> list[Markup]:
     top = _TOP + _STEP * number
     right = _x(min(bar.value, end), end)
