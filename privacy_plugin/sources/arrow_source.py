@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from privacy_plugin.sources.arrow_coding import code_array
@@ -29,12 +30,14 @@ class ArrowSource(LocalSource):
         return code_array(self._column(name).slice(start, stop - start), name)
 
     def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pa.Table:
-        """Put texts in the place of columns, and leave rows out."""
+        """Put texts in the place of columns, and leave rows out, with all that is stored of them beside the rows."""
         columns = [
-            pa.array(texts[name].tolist(), type=pa.string()) if name in texts else self._column(name) for name in keep
+            pa.array(texts[name].tolist(), type=pa.string()) if name in texts else _without_views(self._column(name))
+            for name in keep
         ]
         table = pa.table(columns, names=list(keep))
-        return table if kept is None else table.filter(pa.array(kept))
+        rows = table.take(pa.array(np.arange(table.num_rows) if kept is None else np.flatnonzero(kept)))
+        return pa.table([_with_used_values(column) for column in rows.columns], names=list(keep))
 
     def from_arrow(self, rows: Any) -> pa.Table:
         """Take the rows as they are."""
@@ -46,3 +49,17 @@ class ArrowSource(LocalSource):
 
     def _column(self, name: str) -> Any:
         return self._table.column(self.columns.index(name))
+
+
+def _without_views(column: Any) -> Any:
+    """Arrow cannot take rows out of views of text or bytes."""
+    if pa.types.is_string_view(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.binary()) if pa.types.is_binary_view(column.type) else column
+
+
+def _with_used_values(column: Any) -> Any:
+    """Encode a dictionary anew: it may list values that no row has."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return column.cast(column.type.value_type).dictionary_encode()

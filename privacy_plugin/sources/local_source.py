@@ -45,6 +45,10 @@ class LocalSource(ABC):
     def from_arrow(self, rows: Any) -> Any:
         """Return a new frame of this kind with the rows of an Arrow table."""
 
+    def bare(self, frame: Any) -> Any:
+        """Return a frame without what is no column: an index may hold names."""
+        return frame
+
     @abstractmethod
     def reopened(self, frame: Any) -> Source:
         """Open another frame of the same kind."""
@@ -91,10 +95,10 @@ class LocalSource(ABC):
         return self.rebuilt(recoding.keep, texts, ~hit if dropping and hit is not None else None)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
-        """Return a frame of the columns once `verify` has accepted it."""
+        """Return a frame of the columns, and of nothing that its gate did not judge, once `verify` has accepted it."""
         require_no_target(target, self.engine)
         require_columns(columns, self.columns)
-        copy = self.rebuilt(columns, {}, None)
+        copy = self.bare(self.rebuilt(columns, {}, None))
         verify(self.reopened(copy))
         return copy
 

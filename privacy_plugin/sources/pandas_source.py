@@ -32,11 +32,23 @@ class PandasSource(LocalSource):
         return code_series(self._frame[name].iloc[start:stop])
 
     def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pd.DataFrame:
-        """Put texts in the place of columns, and leave rows out; the index stays with its rows."""
+        """Put texts in the place of columns, and leave rows out; the index stays with its rows.
+
+        What is attached to a frame, and categories that no row has, stay behind: they may tell of rows left out.
+        """
         frame = self._frame[list(keep)].copy()
+        frame.attrs = {}
         for name, values in texts.items():
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
-        return frame if kept is None else frame[kept]
+        rows = frame if kept is None else frame[kept].copy()
+        for name in keep:
+            if isinstance(rows[name].dtype, pd.CategoricalDtype):
+                rows[name] = rows[name].cat.remove_unused_categories()
+        return rows
+
+    def bare(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Number the rows anew."""
+        return frame.reset_index(drop=True).rename_axis(columns=None)
 
     def from_arrow(self, rows: Any) -> pd.DataFrame:
         """Take the rows; whole numbers with missing ones among them stay whole."""

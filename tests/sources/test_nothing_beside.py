@@ -1,0 +1,60 @@
+"""A released frame has the judged columns of the released rows, and nothing beside them."""
+
+import pickle
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import Source, open_source
+
+MARKER = "MARKER-OF-SOMEBODY"
+
+
+def with_names_around() -> pd.DataFrame:
+    """Names in the index, in the attributes and in the title of the columns, and of somebody who is not there."""
+    zips = pd.Categorical(["8001", "8002", MARKER])
+    frame = pd.DataFrame({"zip": zips, "sex": ["f", "m", "f"]}, index=[MARKER, "b", "c"])
+    frame.index.name = frame.columns.name = MARKER
+    frame.attrs["source"] = MARKER
+    return frame.iloc[:2]
+
+
+def in_arrow() -> pa.Table:
+    zips = pa.array(["8001", "8002", MARKER]).dictionary_encode()
+    sexes = pa.array(["f", "m", MARKER]).cast(pa.string_view())
+    return pa.table({"zip": zips, "sex": sexes}).replace_schema_metadata({"source": MARKER}).slice(0, 2)
+
+
+def in_polars() -> pl.DataFrame:
+    zips = pl.Series(["8001", "8002", MARKER], dtype=pl.Categorical)
+    return pl.DataFrame({"zip": zips, "sex": ["f", "m", MARKER]}).head(2)
+
+
+@pytest.mark.parametrize("made", [with_names_around, in_arrow, in_polars])
+def test_what_is_no_column_stays_behind(made: Any) -> None:
+    seen: list[Source] = []
+    released = open_source(made()).publish(None, columns=["zip", "sex"], verify=seen.append)
+    assert MARKER.encode() not in pickle.dumps(released)
+    assert open_source(released).fingerprint() == seen[0].fingerprint() == open_source(made()).fingerprint()
+
+
+@pytest.mark.parametrize("made", [with_names_around, in_arrow])
+def test_rows_that_are_left_out_leave_no_category(made: Any) -> None:
+    """The index of a pandas frame stays with its rows until it is released."""
+    rows = Recoding(
+        keep=("zip", "sex"),
+        mappings={"sex": {"f": "f", "m": "m"}},
+        suppressed=frozenset({("f",)}),
+        suppressed_columns=("sex",),
+        suppression="drop",
+    )
+    left = open_source(made()).recode(rows)
+    told = pickle.dumps(
+        left.reset_index(drop=True).rename_axis(columns=None) if isinstance(left, pd.DataFrame) else left
+    )
+    assert open_source(left).row_count() == 1
+    assert (b"8001" in told, b"8002" in told, MARKER.encode() in told) == (False, True, False)
