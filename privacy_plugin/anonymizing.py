@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from privacy_plugin.budget import Budget
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError
 from privacy_plugin.generalization import generalize
-from privacy_plugin.ledger import Budget, BudgetLedger
+from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger_in_use import ledger_in_use
 from privacy_plugin.methods import Draw
 from privacy_plugin.plan import Plan
@@ -172,7 +173,8 @@ def require_generalizable(policy: Policy, constant: str | None = None) -> None:
 def _require_within(policy: Policy, cost: Cost, ledger: BudgetLedger) -> None:
     """Refuse a draw whose table could not pass: nothing should be spent on it."""
     spent = ledger.spent(dataset=policy.dataset, unit=cost.unit)
-    unmet = policy.unmet_budget(spent + cost.budget, cost.unit)
+    after = ledger.after(dataset=policy.dataset, unit=cost.unit, budget=cost.budget, neighbours=cost.neighbours)
+    unmet = policy.unmet_budget(after, cost.unit)
     if unmet is not None:
         raise BudgetError(
             f"{policy.dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "

@@ -2,14 +2,13 @@
 
 A spend is reserved before the mechanism runs and committed after, with the content fingerprint of what it made. A
 reservation counts as spent from the moment it is made, and for good: a process that is killed between the two may
-have shown its output to somebody. Budgets compose sequentially: epsilons and deltas add up, which is right for any
-sequence of mechanisms on the same data. Whoever can write to the ledger can make it say anything: keep it as you keep
-the key that signs certificates.
+have shown its output to somebody. How amounts compose is in `privacy_plugin.budget`. Whoever can write to the ledger
+can make it say anything: keep it as you keep the key that signs certificates.
 """
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,48 +18,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from privacy_plugin.budget import ADDED_OR_REMOVED, SUBSTITUTED, Amount, Budget, composed
 from privacy_plugin.errors import BudgetError, ParameterError
-from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.ledger_tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, open_ledger, told_as_budget_error
 from privacy_plugin.sources.protocol import Fingerprint
-
-
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """An amount of privacy budget, exact."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    @classmethod
-    def of(cls, epsilon: object, delta: object = 0) -> "Budget":
-        """Read an amount as it is written."""
-        amount = cls(epsilon=exact(epsilon, what="epsilon"), delta=exact(delta, what="delta"))
-        if amount.epsilon < 0 or not 0 <= amount.delta <= 1:
-            raise ParameterError(f"epsilon must be at least 0 and delta between 0 and 1; given {amount}")
-        return amount
-
-    def __add__(self, other: "Budget") -> "Budget":
-        return Budget(epsilon=self.epsilon + other.epsilon, delta=self.delta + other.delta)
-
-    def __sub__(self, other: "Budget") -> "Budget":
-        return Budget(epsilon=self.epsilon - other.epsilon, delta=self.delta - other.delta)
-
-    def covers(self, other: "Budget") -> bool:
-        """Tell whether another amount fits into this one, in both parts."""
-        return other.epsilon <= self.epsilon and other.delta <= self.delta
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {"epsilon": written(self.epsilon), "delta": written(self.delta)}
-
-    def __str__(self) -> str:
-        return f"epsilon {written(self.epsilon)}, delta {written(self.delta)}"
-
-
-def total(amounts: Iterable[Budget]) -> Budget:
-    """Compose amounts sequentially: epsilons and deltas add up."""
-    return sum(amounts, Budget.of(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +50,7 @@ class Spend:
     unit: str
     budget: Budget
     mechanism: str
+    neighbours: str
     status: str
     reserved_at: str
     committed_at: str | None
@@ -103,6 +65,7 @@ class Spend:
             "unit": self.unit,
             **self.budget.to_dict(),
             "mechanism": self.mechanism,
+            "neighbours": self.neighbours,
             "status": self.status,
             "reserved_at": self.reserved_at,
             "committed_at": self.committed_at,
@@ -168,12 +131,12 @@ class BudgetLedger:
     def spent(self, *, dataset: str, unit: str) -> Budget:
         """Return what is spent: every reservation counts, committed or not."""
         with self._transaction("read") as connection:
-            return _spent(connection, dataset, unit)
+            return composed(_amounts(connection, dataset, unit))
 
     def remaining(self, *, dataset: str, unit: str) -> Budget:
         """Return what may still be spent."""
         with self._transaction("read") as connection:
-            return _left(connection, dataset, unit)
+            return _required_cap(connection, dataset, unit) - composed(_amounts(connection, dataset, unit))
 
     def entries(self, *, dataset: str | None = None, unit: str | None = None) -> tuple[Spend, ...]:
         """Return every spend, oldest first."""
@@ -192,21 +155,49 @@ class BudgetLedger:
         with self._transaction("read") as connection:
             return tuple(_spend_of(row) for row in connection.execute(query.where(SPENDS.c.status == "committed")))
 
+    def after(self, *, dataset: str, unit: str, budget: Budget, neighbours: str = SUBSTITUTED) -> Budget:
+        """Return what would be spent if this came to what is spent already."""
+        with self._transaction("read") as connection:
+            return composed([*_amounts(connection, dataset, unit), (budget, neighbours)])
+
     @contextmanager
-    def spend(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str) -> Iterator[str]:
+    def spend(
+        self,
+        *,
+        dataset: str,
+        unit: str,
+        epsilon: object,
+        delta: object = 0,
+        mechanism: str,
+        neighbours: str = SUBSTITUTED,
+    ) -> Iterator[str]:
         """Reserve, let the mechanism run, commit. Whatever happens inside, the reservation stays spent."""
-        number = self.reserve(dataset=dataset, unit=unit, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        amount: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        number = self.reserve(dataset=dataset, unit=unit, mechanism=mechanism, **amount)
         yield number
         self.commit(number)
 
-    def reserve(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, mechanism: str) -> str:
+    def reserve(
+        self,
+        *,
+        dataset: str,
+        unit: str,
+        epsilon: object,
+        delta: object = 0,
+        mechanism: str,
+        neighbours: str = SUBSTITUTED,
+    ) -> str:
         """Take an amount out of the budget, or refuse; at most one process at a time decides about a dataset."""
+        if neighbours not in (SUBSTITUTED, ADDED_OR_REMOVED):
+            raise ParameterError(f"neighbours differ in a row {SUBSTITUTED}, or {ADDED_OR_REMOVED}; not {neighbours!r}")
         wanted, number = Budget.of(epsilon, delta), secrets.token_hex(8)
         entry = {"id": number, "dataset": _name(dataset), "unit": _name(unit), "mechanism": _name(mechanism)}
+        entry["neighbours"] = neighbours
         with self._transaction("written") as connection:
-            left = _left(connection, dataset, unit)
-            if not left.covers(wanted):
-                raise BudgetError(f"{mechanism} needs {wanted}, but {dataset!r} has only {left} left a {unit}")
+            cap = _required_cap(connection, dataset, unit)
+            amounts = _amounts(connection, dataset, unit)
+            if not cap.covers(composed([*amounts, (wanted, neighbours)])):
+                raise BudgetError(_refusal(mechanism, dataset, unit, wanted, neighbours, cap, amounts))
             connection.execute(
                 sa.insert(SPENDS).values(**entry, status="reserved", reserved_at=_now(), **_written(wanted))
             )
@@ -244,16 +235,24 @@ def _locked_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget | 
     return None if row is None else _budget_of(row)
 
 
-def _spent(connection: sa.Connection, dataset: str, unit: str) -> Budget:
+def _amounts(connection: sa.Connection, dataset: str, unit: str) -> list[Amount]:
     query = sa.select(SPENDS).where((SPENDS.c.dataset == dataset) & (SPENDS.c.unit == unit))
-    return total(_budget_of(row) for row in connection.execute(query))
+    return [(_budget_of(row), row.neighbours) for row in connection.execute(query)]
 
 
-def _left(connection: sa.Connection, dataset: str, unit: str) -> Budget:
+def _required_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget:
     cap = _locked_cap(connection, dataset, unit)
     if cap is None:
         raise BudgetError(f"no budget was set for {dataset!r} a {unit}; set a cap before anything is spent")
-    return cap - _spent(connection, dataset, unit)
+    return cap
+
+
+def _refusal(
+    mechanism: str, dataset: str, unit: str, wanted: Budget, neighbours: str, cap: Budget, amounts: list[Amount]
+) -> str:
+    words = f"{mechanism} needs {wanted}, but {dataset!r} has only {cap - composed(amounts)} left a {unit}"
+    others = {known for _, known in amounts} - {neighbours}
+    return f"{words}; beside a row {SUBSTITUTED}, a row {ADDED_OR_REMOVED} counts as two steps" if others else words
 
 
 def _budget_of(row: Any) -> Budget:
@@ -271,6 +270,7 @@ def _spend_of(row: Any) -> Spend:
         unit=row.unit,
         budget=_budget_of(row),
         mechanism=row.mechanism,
+        neighbours=row.neighbours,
         status=row.status,
         reserved_at=row.reserved_at,
         committed_at=row.committed_at,

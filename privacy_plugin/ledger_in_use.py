@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from privacy_plugin.budget import composed
 from privacy_plugin.errors import BudgetError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.privacy_budget import Account
@@ -103,17 +104,16 @@ def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: st
 
 
 def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
-    from privacy_plugin.ledger import total
-
     spends = ledger.entries(dataset=made.dataset, unit=made.unit)
-    composed = total(spend.budget for spend in spends)
+    total = composed((spend.budget, spend.neighbours) for spend in spends)
     return Account(
         dataset=made.dataset,
-        epsilon=composed.epsilon,
-        delta=composed.delta,
+        epsilon=total.epsilon,
+        delta=total.delta,
         spends=len(spends),
         unfinished=sum(spend.status == "reserved" for spend in spends),
         tests=sum(spend.private is False for spend in spends),
+        mixed=len({spend.neighbours for spend in spends}) > 1,
         mechanism=made.mechanism,
         neighbours=str(made.account.get("neighbours", "")),
         assumptions=tuple(str(words) for words in made.account.get("assumptions", ())),

@@ -28,6 +28,7 @@ SPENDS = sa.Table(
     sa.Column("epsilon", sa.Text, nullable=False),
     sa.Column("delta", sa.Text, nullable=False),
     sa.Column("mechanism", sa.String(255), nullable=False),
+    sa.Column("neighbours", sa.String(32), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("reserved_at", sa.String(32), nullable=False),
     sa.Column("committed_at", sa.String(32)),

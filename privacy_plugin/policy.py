@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from privacy_plugin.budget import Budget
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -24,7 +25,6 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.gate import ROLES, WITHHELD, Rules, Verdict, judge, require_one_second_table
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
-from privacy_plugin.ledger import Budget
 from privacy_plugin.limits import KINDS
 from privacy_plugin.methods import METHODS, Draw, find_method
 from privacy_plugin.metrics.measurement import Measurement

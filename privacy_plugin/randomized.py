@@ -7,6 +7,7 @@ import numpy as np
 
 from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, guarantee, prepare
 from privacy_plugin.anonymizers.interpolation import Interpolation
+from privacy_plugin.budget import ADDED_OR_REMOVED
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.ledger import BudgetLedger
@@ -60,4 +61,9 @@ def epsilon_safe_lattice(
 def lattice_cost(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Cost:
     """Return what epsilon-safe lattice anonymization spends: the draw's epsilon and what sampling adds, a row."""
     stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
-    return Cost(mechanism="epsilon-safe lattice anonymization", epsilon=stated.epsilon, delta=stated.delta)
+    return Cost(
+        mechanism="epsilon-safe lattice anonymization",
+        epsilon=stated.epsilon,
+        delta=stated.delta,
+        neighbours=ADDED_OR_REMOVED,
+    )

@@ -13,20 +13,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from privacy_plugin.budget import SUBSTITUTED, Budget
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.ledger import Budget, BudgetLedger, Release
+from privacy_plugin.ledger import BudgetLedger, Release
 from privacy_plugin.sources import Fingerprint
 from privacy_plugin.sources.content import content_fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a mechanism is going to spend, told before it runs: an epsilon (and delta) with the unit it protects."""
+    """What a mechanism is going to spend, told before it runs: an epsilon (and delta) with the unit it protects.
+
+    `neighbours`: whether one step of the neighbour relation substitutes a unit, or adds or removes one.
+    """
 
     mechanism: str
     epsilon: object
     delta: object = 0
     unit: str = "row"
+    neighbours: str = SUBSTITUTED
 
     @property
     def budget(self) -> Budget:
@@ -78,7 +83,12 @@ def spending(cost: Cost, *, ledger: BudgetLedger | None, dataset: str | None, pr
         return
     amount = cost.budget
     number = ledger.reserve(
-        dataset=dataset, unit=cost.unit, epsilon=amount.epsilon, delta=amount.delta, mechanism=cost.mechanism
+        dataset=dataset,
+        unit=cost.unit,
+        epsilon=amount.epsilon,
+        delta=amount.delta,
+        mechanism=cost.mechanism,
+        neighbours=cost.neighbours,
     )
     spent = Spending(private=private, ledger=ledger, number=number)
     yield spent

@@ -1,11 +1,13 @@
 """What the ledger keeps: exact amounts by dataset and unit, and which table came of which spend."""
 
+import math
 from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from privacy_plugin.budget import Budget
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.ledger import BudgetLedger, Release
 from privacy_plugin.sources import open_source
@@ -127,6 +129,26 @@ def test_a_release_is_found_by_its_content_and_only_once_it_is_committed(url: st
     assert (found.id, found.private, found.account) == (number, True, account)
     assert ledger.releases_of(other) == ()
     assert BudgetLedger(url, create=False).entries() == (found,)
+
+
+def test_neighbour_relations_are_not_simply_added(url: str) -> None:
+    """A row substituted is one removed and one added: (2 epsilon, (1 + e^epsilon) delta) by group privacy."""
+    ledger = BudgetLedger(url)
+    ledger.set_cap(**VISITS, epsilon=3, delta=0.01)
+    lattice = {"epsilon": 1, "delta": 0.001, "mechanism": "test", "neighbours": "added or removed"}
+    ledger.reserve(**VISITS, **lattice)
+    assert ledger.spent(**VISITS) == Budget.of(1, 0.001)
+    before = ledger.after(**VISITS, budget=Budget.of(1))
+    assert before.epsilon == 3
+    assert 0 <= float(before.delta) - 0.001 * (1 + math.e) < 1e-12
+    with pytest.raises(BudgetError, match="counts as two steps"):
+        ledger.reserve(**VISITS, epsilon=1.1, mechanism="test")
+    ledger.reserve(**VISITS, epsilon=1, mechanism="test")
+    assert ledger.spent(**VISITS) == before
+    with pytest.raises(BudgetError):
+        ledger.reserve(**VISITS, **{**lattice, "epsilon": 0.01})
+    with pytest.raises(ParameterError, match="neighbours differ"):
+        ledger.reserve(**VISITS, epsilon=1, mechanism="test", neighbours="rows")
 
 
 def test_what_may_be_spent_is_listed(url: str) -> None:

@@ -7,10 +7,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from privacy_plugin.budget import Budget, composed
 from privacy_plugin.commands.options import Json, Ledger
 from privacy_plugin.commands.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.ledger import Budget, BudgetLedger, Spend, total
+from privacy_plugin.ledger import BudgetLedger, Spend
 from privacy_plugin.ledger_in_use import LEDGER_VARIABLE
 
 Dataset = Annotated[
@@ -74,7 +75,8 @@ def _number(text: str, what: str) -> float | str:
 
 
 def _budget(dataset: str, unit: str, cap: Budget, entries: tuple[Spend, ...]) -> dict[str, Any]:
-    spent = total(entry.budget for entry in entries if (entry.dataset, entry.unit) == (dataset, unit))
+    own = [entry for entry in entries if (entry.dataset, entry.unit) == (dataset, unit)]
+    spent = composed((entry.budget, entry.neighbours) for entry in own)
     return {
         "dataset": dataset,
         "unit": unit,

@@ -23,7 +23,7 @@ class Account:
     """What the ledger knows of a recorded table: how it was made, and what its whole dataset has spent.
 
     `spends` counts all of the dataset's, `unfinished` those of them whose end was never seen and `tests` those that a
-    test generator drew.
+    test generator drew; `mixed`: they differ in their neighbour relation.
     """
 
     dataset: str
@@ -32,6 +32,7 @@ class Account:
     spends: int
     unfinished: int = 0
     tests: int = 0
+    mixed: bool = False
     mechanism: str = ""
     neighbours: str = ""
     assumptions: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ def privacy_budget(
     """Return the epsilon that all releases of the table's dataset come to, for one privacy unit.
 
     value = sum of the epsilons of all spends of the dataset, if their deltas sum to at most `delta`; infinite if not.
+    (A spend that protects a unit added or removed counts as two steps among others that protect one substituted.)
     Sequential composition (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork, Kenthapadi, McSherry, Mironov, Naor
     2006), exact: right for any mechanisms, chosen in whatever order. Reserved spends count like committed ones.
     `privacy_unit` is what the budget protects ("row"): budgets of different units say nothing about each other.
@@ -111,6 +113,11 @@ def privacy_budget(
 
 def _notes(found: Account) -> tuple[str, ...]:
     notes = ["the budgets of all spends of the dataset add up, whatever was done with what they made"]
+    if found.mixed:
+        notes.append(
+            "some of them protect a row substituted and some a row added or removed; the latter count as two steps, so "
+            "that the total holds for a row substituted"
+        )
     if found.unfinished:
         notes.append(f"{found.unfinished} of them never reported their end, and count in full")
     if found.tests:

@@ -67,6 +67,14 @@ def test_a_reservation_counts_and_is_spoken_of() -> None:
     assert "1 of them never reported their end" in " ".join(finding.measurement.notes)
 
 
+def test_releases_under_two_neighbour_relations_are_counted_for_the_stronger_one() -> None:
+    ledger = booked(spend(epsilon=0.5))
+    ledger.reserve(dataset="visits", unit="row", epsilon=0.25, mechanism="test", neighbours="added or removed")
+    finding = judged(ledger)
+    assert finding.value == 1
+    assert "the total holds for a row substituted" in " ".join(finding.measurement.notes)
+
+
 def test_too_much_delta_is_an_infinite_epsilon_and_says_so() -> None:
     finding = judged(booked(spend(epsilon=0.1, delta=1e-6), spend(epsilon=0.1, delta=1e-6, made=1)), delta=1e-6)
     assert (finding.status, finding.value) == ("failed", math.inf)
