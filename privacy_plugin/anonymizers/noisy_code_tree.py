@@ -21,8 +21,9 @@ Mechanisms follow each other, each may look at what earlier ones released, and z
 A column with one possible value is never looked at. What follows (estimates from several levels, margins, drawing of
 rows) sees only what 1 to 4 released.
 
-The shares of the budget, the number of levels and the noise charged to a division were compared on adult, at epsilon 1
-and 0.1. That is a choice made on public data; on other tables others may be better.
+The number of levels depends on public numbers only: rows, columns, budget. The shares of the budget and the noise
+charged to a division were compared on adult, at epsilon 1 and 0.1, and levels for many rows on msnbc. These are choices
+made on public data; on other tables others may be better.
 """
 
 import math
@@ -39,7 +40,8 @@ from privacy_plugin.anonymizers.reached_rows import MEAN_OF_NORMAL, ExactRows, R
 from privacy_plugin.anonymizers.tree_model import independence_distance, nearest_counts, spanning_tree
 
 _ONES, _EDGES, _DIVISIONS, _LEAVES = 0.05, 0.05, 0.15, 0.75  # shares of the budget
-_LEVELS = 3  # how many earlier columns a value may depend on
+_LEVELS, _MOST_LEVELS = 3, 8  # how many earlier columns a value may depend on
+_ENOUGH = 2_000  # rows over the scale of the noise, for three levels; a level more for each doubling
 _FLOOR = 10  # deviations of the noise: a leaf of fewer rows is not divided
 _EDGE_SCORE, _DIVISION_SCORE = 2.0, 4.0
 
@@ -52,19 +54,23 @@ class Budget:
     edge: float
     division: float
     level: float
+    levels: int
     columns: int
 
     @classmethod
-    def of(cls, rho: float, columns: int) -> "Budget":
-        """Divide a budget among the mechanisms for so many columns."""
+    def of(cls, rho: float, *, columns: int, rows: int) -> "Budget":
+        """Divide a budget among the mechanisms for so many columns and rows, both public."""
         steps = columns - 1
         if steps < 1:
-            return cls(one=rho, edge=0.0, division=0.0, level=0.0, columns=columns)
+            return cls(one=rho, edge=0.0, division=0.0, level=0.0, levels=0, columns=columns)
+        doublings = math.log2(max(rows * math.sqrt(rho / steps) / _ENOUGH, 1))
+        levels = min(_LEVELS + round(doublings), _MOST_LEVELS)
         return cls(
             one=rho * _ONES / columns,
             edge=rho * _EDGES / steps,
-            division=rho * _DIVISIONS / (steps * (_LEVELS - 1)),
-            level=rho * _LEAVES / (steps * _LEVELS),
+            division=rho * _DIVISIONS / (steps * (levels - 1)),
+            level=rho * _LEAVES / (steps * levels),
+            levels=levels,
             columns=columns,
         )
 
@@ -98,14 +104,14 @@ class Budget:
                 mechanism=drawn,
                 sensitivity="4 in the score, whichever leaves the row leaves and enters",
                 rho=self.division,
-                times=steps * (_LEVELS - 1),
+                times=steps * (self.levels - 1),
             ),
             Part(
                 name="counts in a level of leaves",
                 mechanism=gaussian,
                 sensitivity=substituted,
                 rho=self.level,
-                times=steps * _LEVELS,
+                times=steps * self.levels,
             ),
         )
         return found[: min(self.columns, 2) ** 2]  # nothing for no column, one table for one, all for more
@@ -129,7 +135,7 @@ def noisy_code_tree(
     Cost: a table of two columns for every leaf and earlier column, and a draw a leaf.
     """
     columns = several_valued(rows)
-    budget = Budget.of(rho, len(columns))
+    budget = Budget.of(rho, columns=len(columns), rows=rows.rows)
     source = ExactRows(coded=rows)
     margins = {c: nearest_counts(_noisy(rows.ones(c)[0], budget.one, generator), rows.rows) for c in columns}
     edges = _edges(rows, columns, margins, budget, generator)
@@ -166,7 +172,7 @@ class _Grower:
         everybody = self.source.everybody()
         start = _Leaf(node=root, reached=everybody, estimate=root.counts, variance=math.inf)
         leaves = self._measured([start], [parent])
-        for left in range(_LEVELS - 1, 0, -1):
+        for left in range(self.budget.levels - 1, 0, -1):
             leaves = self._measured(leaves, [self._division(leaf, left) for leaf in leaves])
 
     def _division(self, leaf: _Leaf, left: int) -> int | None:

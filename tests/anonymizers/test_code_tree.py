@@ -200,6 +200,14 @@ def test_the_parts_of_a_code_tree_compose_to_the_whole(columns: list[str]) -> No
     assert len(made.table) == 500
 
 
+def test_more_rows_may_have_more_levels_within_the_same_budget() -> None:
+    """How many is known without looking: rows, columns and budget are public."""
+    found = [noisy.Budget.of(0.02, columns=10, rows=rows) for rows in (10, 50_000, 1_000_000, 10**9)]
+    assert [budget.levels for budget in found] == [3, 3, 8, 8]
+    for budget in found:
+        assert sum(part.rho * part.times for part in budget.parts()) == pytest.approx(0.02)
+
+
 def test_a_table_without_a_choice_costs_nothing() -> None:
     made = pp.synthesize(pd.DataFrame({"same": [7] * 9}), columns=["same"], epsilon=1)
     assert made.ledger.parts == ()
