@@ -10,14 +10,14 @@ hold nothing about how values go together, and the rows shuffled, which are the 
 
 import sys
 import time
-import zipfile
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from itemset_files import Row, columns_of, find, read_database, read_numbers
+from generated_tables import adult, grouped_table, msnbc
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.randomized_response import frame_of
 
 # What the thesis prints: share of common records (5), support-one itemsets not reproduced (6), compression in percent
 # with the original's code table (7: original, generated) and with the generated one's (8: generated, original).
@@ -35,34 +35,9 @@ BUDGETS = (("row", 1), ("row", 0.1), ("cell", 0.1))
 LARGEST = 3
 
 
-def table_of(rows: list[Row], groups: list[list[int]]) -> pd.DataFrame:
-    """Items back into columns; where a row has no item of a column the value is missing."""
-    owner = {item: f"c{number:02d}" for number, group in enumerate(groups) for item in group}
-    frame = pd.DataFrame([{owner[item]: item for item in row} for row in rows])
-    return frame.astype("Int64").sort_index(axis=1)
-
-
-def named_columns(path: Path) -> list[list[int]]:
-    """The columns that the header of a file in Krimp's format names, as groups of items."""
-    (header,) = [line[3:] for line in path.read_text().splitlines() if line.startswith("cd:")]
-    return [list(map(int, group.split())) for group in header.split(",")]
-
-
-def visits(path: Path) -> pd.DataFrame:
-    """Page categories a visitor saw; the front page as a column of two values, the others present or missing."""
-    with zipfile.ZipFile(path) as packed:
-        lines = packed.read("msnbc990928.seq").decode("latin-1").splitlines()
-    seen = [frozenset(map(int, line.split())) for line in lines if line[:1].isdigit()]
-    columns = {f"c{page:02d}": [1 if page in pages else None for pages in seen] for page in range(2, 18)}
-    return pd.DataFrame({"c01": [int(1 in pages) for pages in seen], **columns}).astype("Int64")
-
-
 def load(name: str) -> pd.DataFrame | None:
-    path = find({"adult": "adult.D97.N48842.C2.num", "msnbc": "msnbc990928.zip"}.get(name, f"{name}.db"))
-    if path is None or name == "msnbc":
-        return None if path is None else visits(path)
-    rows = read_numbers(path) if name == "adult" else read_database(path)
-    return table_of(rows, columns_of(rows) if name == "adult" else named_columns(path))
+    table = {"adult": adult, "msnbc": msnbc}.get(name, partial(grouped_table, name))()
+    return None if table is None else frame_of(table).astype("Int64")
 
 
 def generated(data: pd.DataFrame) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Tables of the itemset databases, and how well a class is learned; for benchmarks/synthesis.py and dependence.py."""
+"""Tables of the itemset databases, and how well a class is learned; nothing to run here."""
 
 from collections.abc import Callable
 from typing import Any
