@@ -13,6 +13,7 @@ from privacy_plugin.anonymizers.synthesis import (
     Model,
     Synthesis,
     chosen_model,
+    require_estimable,
     require_mode,
     synthesize_cells,
     synthesize_rows,
@@ -88,13 +89,15 @@ def require_synthesis(
 ) -> None:
     """Refuse what synthesis could refuse of this table, before anything is drawn or spent."""
     require_mode(unit)
-    chosen_model(model, given, unit=unit)
+    chosen = chosen_model(model, given, unit=unit)
     if unit == "row":
         rho_within(float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta")))
         opendp()
     else:
         require_randomizable(table, epsilon=epsilon, domains=domains)
-    CodedRows.of(table, given=given, domains=domains)
+    rows = CodedRows.of(table, given=given, domains=domains)
+    if unit == "cell":
+        require_estimable(rows, epsilon=epsilon, model=chosen)
 
 
 def synthesis_cost(*, epsilon: Any, delta: Any, unit: str, columns: int) -> Cost:

@@ -9,20 +9,31 @@ column) gives a row as many values as it has columns, but not one a column: some
 here: for every column in order, choose evenly among the nodes reached so far that have children in that column, the
 root among them; choose one of these children in proportion to its probability. `code_tree` says which earlier values a
 value depends on instead, and is what should be used.
+
+Noise makes itemsets look frequent, and below each of them there are more. Limits of nodes and of looks at rows end it;
+what noise alone makes of a tree is estimated beforehand, from the schema and epsilon (`require_few_nodes`).
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import Floats, Integers
-from privacy_plugin.anonymizers.reached_rows import ExactRows
+from privacy_plugin.anonymizers.randomized_response import Channel
+from privacy_plugin.anonymizers.reached_rows import ExactRows, mean_square_score
 from privacy_plugin.anonymizers.tree_model import dealt_values
 from privacy_plugin.errors import TooLargeError
 
+_THRESHOLD = 0.1
 _MOST_NODES = 30_000
+_MOST_LOOKS = 10**10  # at a row for a column: about a minute
+_MOST_STEPS = 50_000  # of the estimate, at sets of columns
+_NEGLIGIBLE = 1e-3
 _ROOT = 0
+_ADVICE = "name fewer columns, raise epsilon or take the model 'code tree'"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,22 +63,27 @@ class LiteralTree:
         return np.zeros(rows, dtype=np.int64), codes[generator.permutation(rows)]
 
 
-def literal_tree(source: ExactRows, *, threshold: float = 0.1, most: int = _MOST_NODES) -> LiteralTree:
+def literal_tree(
+    source: ExactRows, *, threshold: float = _THRESHOLD, most: int = _MOST_NODES, most_looks: int = _MOST_LOOKS
+) -> LiteralTree:
     """Build the tree of all itemsets that more than a share of the rows hold, by exact or estimated counts.
 
-    From randomized cells this is post-processing. Where noise makes too many itemsets look frequent it gives up, and
-    TooLargeError says so. Cost: a count for every node and later column.
+    From randomized cells this is post-processing. Where too many itemsets look frequent, or counting them takes too
+    many looks at rows, it gives up, and TooLargeError says so. Cost: a count for every node and later column.
     """
     sizes = source.coded.sizes
     least = threshold * source.coded.rows
     lines: list[list[Floats]] = [[] for _ in sizes]
     numbers: list[list[Integers]] = [[] for _ in sizes]
     owners: list[list[int]] = [[] for _ in sizes]
-    nodes = 1
+    nodes, looks = 1, 0
     stack = [(_ROOT, source.everybody, 0)]  # rows are looked up when they are needed: few nodes are open at a time
     while stack:
         node, rows_of, after = stack.pop()
         reached = rows_of()
+        looks += len(reached.rows) * (len(sizes) - after + 1)
+        if looks > most_looks:
+            raise TooLargeError(f"the rows are too many to count all itemsets that look frequent; {_ADVICE}")
         for column in range(after, len(sizes)):
             counts = source.values(reached, column)
             wanted = counts > least
@@ -78,7 +94,7 @@ def literal_tree(source: ExactRows, *, threshold: float = 0.1, most: int = _MOST
             children[listed] = nodes + np.arange(np.count_nonzero(listed))
             nodes += int(np.count_nonzero(listed))
             if nodes > most:
-                raise TooLargeError(f"more than {most:,} itemsets look frequent; no tree can be built from such counts")
+                raise TooLargeError(f"more than {most:,} itemsets look frequent; {_ADVICE}")
             lines[column].append(np.where(listed, np.maximum(counts, 0.0), 0.0))
             numbers[column].append(children)
             owners[column].append(node)
@@ -97,3 +113,45 @@ def literal_tree(source: ExactRows, *, threshold: float = 0.1, most: int = _MOST
         counts=tuple(np.stack(each) for each in lines),
         children=tuple(np.stack(each) for each in numbers),
     )
+
+
+def require_few_nodes(channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, most: int = _MOST_NODES) -> None:
+    """Refuse where noise alone is expected to make more than `most` itemsets look frequent; no row is looked at.
+
+    Rows whose columns depend on each other may still make more: `literal_tree` has its own limits.
+    """
+    if expected_nodes(channels, sizes, rows=rows, most=most) > most:
+        raise TooLargeError(
+            f"randomized like this, more than {most:,} itemsets would look frequent by noise alone; {_ADVICE}"
+        )
+
+
+def expected_nodes(
+    channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, threshold: float = _THRESHOLD, most: float
+) -> float:
+    """Return about how many nodes the tree of randomized rows has, or something above `most`.
+
+    For rows of independent, evenly spread values, and rather too few: the estimates along a path are taken to be
+    independent, while they rise and fall together, and only so many sets of columns are gone through.
+    """
+    squares = [mean_square_score(channel, 1 / size) for channel, size in zip(channels, sizes, strict=True)]
+    expected, steps = float(sum(sizes)), 0  # the root lists every item, however rare
+    stack = [(0, 1.0, 1.0, 1.0)]  # next column, itemsets that look frequent, the share that holds one, its mean square
+    while stack and steps < _MOST_STEPS and expected <= most:
+        after, listed, held, square = stack.pop()
+        for column in range(after, len(sizes)):
+            steps += 1
+            share, scale = held / sizes[column], square * squares[column]
+            frequent = listed * sizes[column] * _probability_above(threshold, share, scale, rows)
+            expected += frequent if after else 0.0
+            if frequent > _NEGLIGIBLE:
+                stack.append((column + 1, frequent, share, scale))
+    return expected
+
+
+def _probability_above(threshold: float, share: float, square: float, rows: int) -> float:
+    """Return about the probability that a share is estimated above the threshold, from its rows' mean square score."""
+    variance = (square - share * share) / rows
+    if variance <= 0:
+        return float(share > threshold)
+    return math.erfc((threshold - share) / math.sqrt(2 * variance)) / 2

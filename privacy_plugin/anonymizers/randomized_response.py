@@ -72,8 +72,7 @@ class RandomizedCells:
 
     def rounded_channel(self, column: str) -> Channel:
         """Return the channel of a column for estimates."""
-        kept = self.keep[column]
-        return Channel(keep=float(kept), other=float(other_probability(kept, len(self.domains[column]))))
+        return rounded_channel(self.keep[column], len(self.domains[column]))
 
     def itemset_count(self, itemset: Mapping[str, Any]) -> Estimate:
         """Estimate how many original rows have these values, without bias.
@@ -158,6 +157,11 @@ def keep_probability(epsilon: float, values: int) -> Fraction:
 def other_probability(keep: Fraction, values: int) -> Fraction:
     """Return the probability of each value other than the true one."""
     return (1 - keep) / (values - 1) if values > 1 else Fraction(0)
+
+
+def rounded_channel(keep: Fraction, values: int) -> Channel:
+    """Return the channel of a column of so many values, for estimates."""
+    return Channel(keep=float(keep), other=float(other_probability(keep, values)))
 
 
 def randomize_codes(codes: Integers, values: int, keep: Fraction, generator: np.random.Generator | None) -> Integers:

@@ -7,11 +7,14 @@ randomized nobody knows which rows these are, and every row counts with a weight
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import CodedRows, Floats, Integers
 from privacy_plugin.anonymizers.randomized_response import Channel, unbiased_counts
+
+Shares = TypeVar("Shares", float, Floats)
 
 MEAN_OF_NORMAL = math.sqrt(2 / math.pi)  # of the absolute value, for deviation 1
 
@@ -79,7 +82,7 @@ class RandomizedRows(ExactRows):
         """Give every row its weight for a value."""
         if self.coded.sizes[column] < 2:
             return reached
-        held, not_held = (self._score(self.channels[column], has) for has in (True, False))
+        held, not_held = (_score(self.channels[column], has) for has in (True, False))
         scores = np.where(self.coded.codes[reached.rows, column] == value, held, not_held)
         return Reached(rows=reached.rows, weights=reached.weights * scores)
 
@@ -92,13 +95,16 @@ class RandomizedRows(ExactRows):
     @cached_property
     def _spreads(self) -> tuple[float, ...]:
         """For each column, the sum over its values of the root mean square of the rows' scores."""
-        found = []
-        for column, channel in enumerate(self.channels):
-            shares = self.coded.ones(column)[0] / self.coded.rows
-            held, not_held = self._score(channel, True), self._score(channel, False)
-            found.append(float(np.sqrt(held**2 * shares + not_held**2 * (1 - shares)).sum()))
-        return tuple(found)
+        shares = (self.coded.ones(column)[0] / self.coded.rows for column in range(self.coded.columns))
+        squares = (mean_square_score(channel, of) for channel, of in zip(self.channels, shares, strict=True))
+        return tuple(float(np.sqrt(square).sum()) for square in squares)
 
-    @staticmethod
-    def _score(channel: Channel, held: bool) -> float:
-        return (held - channel.other) / (channel.keep - channel.other)
+
+def mean_square_score(channel: Channel, shares: Shares) -> Shares:
+    """Return the mean square of the rows' scores for a value that this share of the randomized cells has."""
+    held, not_held = (_score(channel, has) for has in (True, False))
+    return held**2 * shares + not_held**2 * (1 - shares)
+
+
+def _score(channel: Channel, held: bool) -> float:
+    return (held - channel.other) / (channel.keep - channel.other)

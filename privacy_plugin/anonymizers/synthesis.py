@@ -19,10 +19,15 @@ import numpy as np
 from privacy_plugin.anonymizers.accounting import ReleaseLedger, rho_within
 from privacy_plugin.anonymizers.code_tree import CodeTree, randomized_code_tree
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree, require_few_nodes
 from privacy_plugin.anonymizers.noisy_code_tree import noisy_code_tree
 from privacy_plugin.anonymizers.pair_tables import noisy_pair_tables, randomized_pair_tables
-from privacy_plugin.anonymizers.randomized_response import frame_of, randomize_cells
+from privacy_plugin.anonymizers.randomized_response import (
+    frame_of,
+    keep_probability,
+    randomize_cells,
+    rounded_channel,
+)
 from privacy_plugin.anonymizers.reached_rows import RandomizedRows
 from privacy_plugin.anonymizers.tree_model import TreeModel
 from privacy_plugin.errors import ParameterError
@@ -116,6 +121,17 @@ def synthesize_cells(
     else:
         found = randomized_code_tree(source) if chosen == "code tree" else literal_tree(source)
     return _drawn(rows, chosen, found, cells.ledger, generator)
+
+
+def require_estimable(rows: CodedRows, *, epsilon: Any, model: Model) -> None:
+    """Refuse what cannot be estimated from randomized cells, as far as the schema and epsilon tell."""
+    amount = float(exact(epsilon, what="epsilon"))
+    sizes = [len(known) for known in (*rows.domains, rows.given_domain)]
+    channels = [rounded_channel(keep_probability(amount, size), size) for size in sizes]
+    if any(channel.keep == channel.other for channel in channels):
+        raise ParameterError("epsilon of a cell is too small: cells would be replaced altogether")
+    if model == "literal tree":
+        require_few_nodes(channels[:-1], rows.sizes, rows=rows.rows)
 
 
 def chosen_model(model: str | None, given: str | None, *, unit: str) -> Model:

@@ -1,5 +1,6 @@
 """The code tree as printed, Krimp on what was released, and that Krimp makes no difference to that tree."""
 
+import math
 from collections import Counter
 
 import numpy as np
@@ -8,13 +9,15 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree
-from privacy_plugin.anonymizers.reached_rows import ExactRows
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, expected_nodes, literal_tree
+from privacy_plugin.anonymizers.randomized_response import randomize_cells
+from privacy_plugin.anonymizers.reached_rows import ExactRows, RandomizedRows
 from privacy_plugin.anonymizers.row_items import RowItems
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
 from privacy_plugin.kernels.krimp import krimp
+from privacy_plugin.ledger import BudgetLedger
 from tests.anonymizers.test_code_tree import NAMES, dependent_rows
 
 ROWS = dependent_rows(300)
@@ -86,8 +89,49 @@ def test_from_randomized_cells_with_the_cells_account() -> None:
     assert made.ledger.epsilon_row == pytest.approx(16, rel=1e-3)
     with pytest.raises(ParameterError, match="randomized cells"):
         pp.synthesize(data, columns=NAMES, epsilon=4, model="literal tree")
-    with pytest.raises(TooLargeError):
-        literal_tree(ExactRows(coded=coded()), most=20)
+
+
+def test_too_large_a_tree_is_given_up_with_advice() -> None:
+    for low in ({"most": 20}, {"most_looks": 200}):
+        with pytest.raises(TooLargeError, match="fewer columns"):
+            literal_tree(ExactRows(coded=coded()), **low)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.6, 1, 3])
+def test_what_noise_makes_of_the_tree_is_expected_beforehand(epsilon: float) -> None:
+    """Twelve seeded tables of independent values: their mean number of nodes is about what was expected."""
+    sizes, rows, generator = [2, 3, 4, 3], 400, np.random.default_rng(5)
+    names = list("abcd")
+    domains = {name: list(range(size)) for name, size in zip(names, sizes, strict=True)}
+    found = []
+    for _ in range(12):
+        columns = [generator.integers(0, size, rows).tolist() for size in sizes]
+        table = FrequencyTable.from_rows(names, list(zip(*columns, strict=True)))
+        cells = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
+        randomized = CodedRows.of(cells.frequencies, given=None, domains=cells.domains)
+        channels = tuple(cells.rounded_channel(name) for name in names)
+        found.append(literal_tree(RandomizedRows(coded=randomized, channels=channels)).nodes)
+    expected = expected_nodes(channels, sizes, rows=rows, most=math.inf)
+    assert 0.9 * expected <= np.mean(found) <= 1.2 * expected
+
+
+def test_what_cells_cannot_tell_is_refused_before_budget_is_reserved() -> None:
+    """By the schema and epsilon alone: two tables of the same schema and as many rows are refused alike."""
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="people", unit="row", epsilon=1000)
+    names = [f"c{number}" for number in range(12)]
+    domains = {name: list("pqrs") for name in names}
+    asked = {"columns": names, "unit": "cell", "domains": domains, "ledger": ledger, "dataset": "people"}
+    for value in "pq":
+        data = pd.DataFrame({name: [value] * 50 for name in names})
+        with pytest.raises(TooLargeError, match="by noise alone"):
+            pp.synthesize(data, epsilon=0.1, model="literal tree", **asked)
+        for epsilon in (41, 1e-15):
+            with pytest.raises(ParameterError, match="epsilon of a cell"):
+                pp.synthesize(data, epsilon=epsilon, **asked)
+    assert ledger.spent(dataset="people", unit="row").epsilon == 0
+    pp.synthesize(data, epsilon=0.1, **asked)
+    assert float(ledger.spent(dataset="people", unit="row").epsilon) == pytest.approx(1.2)
 
 
 def test_the_code_table_of_a_release_says_what_the_release_says() -> None:
