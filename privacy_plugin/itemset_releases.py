@@ -54,6 +54,7 @@ def private_itemsets(
     draws = ItemsetDraws.of(
         table, number=number, support=support, epsilon=epsilon, delta=delta, longest=longest, domains=domains
     )
+    draws.require_drawable()
     cost = Cost(mechanism="private itemsets", epsilon=draws.epsilon, delta=draws.delta)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         found = draws.drawn(generator)

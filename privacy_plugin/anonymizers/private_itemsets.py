@@ -11,14 +11,16 @@ released, so the budgets add up; with a delta, as zero-concentrated ones of epsi
 A draw is exact although the universe is never listed: itemsets of support s0 and more are mined; beside them stands the
 upper bound |U| * e^(epsilon/2 * (s0 - 1)) of all others. Where it is drawn, an itemset is drawn evenly and kept, if it
 was not mined, with the probability that corrects its weight; what is not kept starts again. s0 changes how long a draw
-takes, and nothing else. How long it takes depends on the rows: an attacker should neither measure that nor learn that a
-draw was given up as too large.
+takes, and nothing else. Mining draws nothing and comes first: what is too large is refused before budget is spent. No
+budget would cover that refusal anyway: it depends on the rows, as does how long a draw takes, and whoever must not know
+the rows should learn neither.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,8 @@ from privacy_plugin.kernels.itemsets import frequent_itemsets
 
 _MOST_MINED = 2_000_000
 _RESTARTS = math.log(32)  # mine until a draw starts no more often than about this, on average
-_HOPELESS = math.log(1e7)
+_MOST_STARTS = 100_000  # of all draws together, where deeper mining cannot be held
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,13 +136,26 @@ class ItemsetDraws:
         together = math.sqrt(8 * rho / self.number) * (1 - 1e-12)  # rounded down: the parts stay within the whole
         return max(self.epsilon / self.number, Fraction(together))
 
+    @cached_property
+    def items(self) -> RowItems:
+        """The rows as items."""
+        return RowItems(rows=self.rows)
+
+    @cached_property
+    def mined(self) -> "Mined":
+        """The likeliest itemsets; TooLargeError where too few can be held for draws to be quick."""
+        return _Mining(self).mined()
+
+    def require_drawable(self) -> None:
+        """Refuse what is too large, while no budget is spent."""
+        _ = self.mined  # kept for the draws
+
     def drawn(self, generator: np.random.Generator | None = None) -> PrivateItemsets:
         """Draw different itemsets. Cost: mining, and a look at the rows for each draw that starts."""
-        items = RowItems(rows=self.rows)
-        drawing = _Drawing(self, items, below=secure_below if generator is None else seeded_below(generator))
+        drawing = _Drawing(self, below=secure_below if generator is None else seeded_below(generator))
         found = [drawing.draw() for _ in range(self.number)]
         return PrivateItemsets(
-            itemsets=tuple(items.named(itemset) for itemset in found),
+            itemsets=tuple(self.items.named(itemset) for itemset in found),
             threshold=self.threshold,
             epsilon_draw=float(self.epsilon_draw),
             universe=self.universe.size,
@@ -168,27 +184,92 @@ class ItemsetDraws:
         )
 
 
-class _Drawing:
-    """Draws itemsets that were not drawn before, and mines deeper when that saves restarts."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mined:
+    """All itemsets of support `least` and more, by min(threshold, support)."""
 
-    def __init__(self, wanted: ItemsetDraws, items: RowItems, *, below: Below) -> None:
+    least: int
+    levels: Mapping[int, Sequence[Chosen]] = field(repr=False)
+
+
+class _Mining:
+    """Mines as deep as few restarts need, or as the itemsets can be held.
+
+    It has the last draw in mind, where those drawn before were the likeliest: no earlier one starts more often.
+    """
+
+    def __init__(self, wanted: ItemsetDraws) -> None:
+        self._universe, self._threshold, self._number = wanted.universe, wanted.threshold, wanted.number
+        self._rate = float(wanted.epsilon_draw / 2)
+        self._items = wanted.items
+        self._found = Mined(least=wanted.threshold + 1, levels={})  # none yet
+
+    def mined(self) -> Mined:
+        """Mine, and refuse what could not be mined deep enough."""
+        wanted, too_deep = self._threshold, 0
+        while wanted < self._found.least:
+            try:
+                self._found = Mined(least=wanted, levels=self._levels(wanted))
+            except TooLargeError:
+                too_deep = wanted
+            deep = self._deep_enough()
+            wanted = deep if deep > too_deep else (too_deep + self._found.least + 1) // 2
+        most = max(_RESTARTS, math.log(_MOST_STARTS / self._number)) + _ROUNDING
+        if self._logarithm_unmined() - self._logarithm_at_least() > most:
+            raise TooLargeError(
+                "there are too many itemsets to draw from; raise the support or the epsilon of a draw, name fewer "
+                "columns or limit the longest itemset"
+            )
+        return self._found
+
+    def _deep_enough(self) -> int:
+        """Return the least support to mine for restarts to be few, from what is known now."""
+        spare = _RESTARTS + self._logarithm_at_least() - math.log(self._universe.size)
+        return min(max(math.floor(self._threshold + spare / self._rate) + 1, 1), self._found.least)
+
+    def _logarithm_unmined(self) -> float:
+        """Return the logarithm of the weight that those not mined are given, for weight 1 at the threshold."""
+        return math.log(self._universe.size) - self._rate * (self._threshold - self._found.least + 1)
+
+    def _logarithm_at_least(self) -> float:
+        """Return the logarithm of a weight that all which are left at the last draw have at least, together."""
+        gone = self._number - 1
+        known = [math.log(self._universe.size - gone) - self._rate * self._threshold]
+        for level, members in sorted(self._found.levels.items(), reverse=True):
+            left, gone = max(len(members) - gone, 0), max(gone - len(members), 0)
+            if left:
+                known.append(math.log(left) - self._rate * (self._threshold - level))
+        largest = max(known)
+        return largest + math.log(math.fsum(math.exp(each - largest) for each in known))
+
+    def _levels(self, least: int) -> dict[int, list[Chosen]]:
+        found = frequent_itemsets(**self._items.transactions, support=least, most=_MOST_MINED)
+        levels: dict[int, list[Chosen]] = {}
+        places = self._items.places(found.items)
+        ends = found.offsets.tolist()
+        for number, support in enumerate(found.support.tolist()):
+            chosen = tuple(places[ends[number] : ends[number + 1]])
+            if len(chosen) <= self._universe.longest:
+                levels.setdefault(min(support, self._threshold), []).append(chosen)
+        return levels
+
+
+class _Drawing:
+    """Draws itemsets that were not drawn before."""
+
+    def __init__(self, wanted: ItemsetDraws, *, below: Below) -> None:
         self._universe, self._threshold, self._below = wanted.universe, wanted.threshold, below
         self._rate = wanted.epsilon_draw / 2
-        self._items = items
+        self._items = wanted.items
         self._drawn: set[Chosen] = set()
-        self._least = wanted.threshold + 1  # itemsets of this support and more are mined: none yet
-        self._levels: dict[int, list[Chosen]] = {}  # by min(threshold, support)
-        self._mining = True
+        self._bound = wanted.mined.least - 1  # the largest support of those that are not mined
+        self._levels = {level: list(wanted.mined.levels[level]) for level in sorted(wanted.mined.levels, reverse=True)}
 
     def draw(self) -> Chosen:
         """Draw one itemset."""
-        self._mine()
-        levels = sorted(self._levels, reverse=True)
-        multiples = [len(self._levels[level]) for level in levels]
-        exponents = [self._rate * (self._threshold - level) for level in levels]
-        bound = self._least - 1  # the largest support of those that are not mined
-        multiples.append(self._universe.size)
-        exponents.append(self._rate * (self._threshold - bound))
+        levels, bound = list(self._levels), self._bound
+        multiples = [*(len(members) for members in self._levels.values()), self._universe.size]
+        exponents = [self._rate * (self._threshold - support) for support in (*levels, bound)]
         choice = ExactChoice(multiples, exponents)
         while True:
             index = choice.draw(self._below)
@@ -202,50 +283,6 @@ class _Drawing:
                 break
         self._drawn.add(found)
         return found
-
-    def _mine(self) -> None:
-        """Mine as deep as few restarts need, or as the itemsets can be held."""
-        wanted = self._threshold if self._least > self._threshold else self._deep_enough()
-        while wanted < self._least and self._mining:
-            try:
-                self._levels, self._least = self._mined(wanted), wanted
-                wanted = self._deep_enough()
-            except TooLargeError:
-                wanted = (wanted + self._least + 1) // 2
-                self._mining = wanted < self._least
-        if self._logarithm_unmined() - self._logarithm_at_least() > _HOPELESS:
-            raise TooLargeError("there are too many itemsets to draw from; raise the support or the epsilon of a draw")
-
-    def _deep_enough(self) -> int:
-        """Return the least support to mine for restarts to be few, from what is known now."""
-        spare = _RESTARTS + self._logarithm_at_least() - math.log(self._universe.size)
-        return min(max(math.floor(self._threshold + spare / float(self._rate)) + 1, 1), self._least)
-
-    def _logarithm_unmined(self) -> float:
-        """Return the logarithm of the weight that those not mined are given, for weight 1 at the threshold."""
-        return math.log(self._universe.size) - float(self._rate) * (self._threshold - self._least + 1)
-
-    def _logarithm_at_least(self) -> float:
-        """Return the logarithm of a weight that all together have at least."""
-        known = [
-            math.log(len(members)) - float(self._rate) * (self._threshold - level)
-            for level, members in self._levels.items()
-            if members
-        ]
-        known.append(math.log(self._universe.size) - float(self._rate) * self._threshold)
-        largest = max(known)
-        return largest + math.log(math.fsum(math.exp(each - largest) for each in known))
-
-    def _mined(self, least: int) -> dict[int, list[Chosen]]:
-        found = frequent_itemsets(**self._items.transactions, support=least, most=_MOST_MINED)
-        levels: dict[int, list[Chosen]] = {}
-        places = self._items.places(found.items)
-        ends = found.offsets.tolist()
-        for number, support in enumerate(found.support.tolist()):
-            chosen = tuple(places[ends[number] : ends[number + 1]])
-            if len(chosen) <= self._universe.longest and chosen not in self._drawn:
-                levels.setdefault(min(support, self._threshold), []).append(chosen)
-        return levels
 
     def _support(self, chosen: Chosen) -> int:
         codes = self._items.codes

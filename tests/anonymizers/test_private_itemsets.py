@@ -129,11 +129,30 @@ def test_all_itemsets_can_be_drawn() -> None:
     assert {as_set(itemset) for itemset in drawn} == set(oracle.universe(DOMAINS, 3))
 
 
-def test_giving_up_is_an_error_and_not_a_wrong_draw(monkeypatch) -> None:
-    monkeypatch.setattr(private_itemsets, "_MOST_MINED", 1)
-    rows = ROWS * 50
-    with pytest.raises(TooLargeError):
-        draws_of(rows, number=23, support="1/2", epsilon=23).drawn()
+def test_giving_up_is_an_error_before_budget_is_spent_and_not_a_wrong_draw(monkeypatch) -> None:
+    """Also where only the last of many draws would take too long: the first ones alone are drawn."""
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="people", unit="row", epsilon=100)
+    data = pd.DataFrame(ROWS * 50, columns=NAMES)
+    asked = {"columns": NAMES, "support": "1/2", "ledger": ledger, "dataset": "people"}
+    monkeypatch.setattr(private_itemsets, "_MOST_MINED", 7)  # itemsets that half of the rows hold
+    with pytest.raises(TooLargeError, match="raise the support"):
+        pp.private_itemsets(data, number=11, epsilon=11, **asked)
+    assert ledger.spent(dataset="people", unit="row").epsilon == 0
+    assert len(pp.private_itemsets(data, number=2, epsilon=2, **asked).itemsets) == 2
+    assert ledger.spent(dataset="people", unit="row").epsilon == 2
+
+
+@pytest.mark.parametrize("held", [1, 3, 8, 15, 10**6])
+def test_mining_ends_as_deep_as_can_be_held(monkeypatch, held: int) -> None:
+    """However few restarts are wished for; by listing everything."""
+    monkeypatch.setattr(private_itemsets, "_MOST_MINED", held)
+    monkeypatch.setattr(private_itemsets, "_MOST_STARTS", 10**30)
+    monkeypatch.setattr(private_itemsets, "_RESTARTS", -1000)
+    supports = [oracle.support(ROWS * 20, one) for one in oracle.universe(DOMAINS, 3)]
+    mined = draws_of(ROWS * 20, number=1, support="4/5", epsilon="1/10").mined
+    assert mined.least == min(least for least in range(1, 162) if sum(s >= least for s in supports) <= held)
+    assert sum(map(len, mined.levels.values())) == sum(s >= mined.least for s in supports)
 
 
 def test_when_a_draw_says_something() -> None:
