@@ -186,12 +186,15 @@ def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade")) -> Da
 def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED) -> TableHierarchy:
     """Build a hierarchy from nested groups; branches that are shallower repeat their last group.
 
+    A tree that names its root itself gets no second one.
+
     >>> tree = {"respiratory": ["flu", "cold"], "chronic": {"heart": ["angina"]}}
     >>> diseases = tree_hierarchy(tree)
     >>> [diseases.generalize("flu", level) for level in range(4)]
     ['flu', 'respiratory', 'respiratory', '*']
     """
-    chains = list(_leaves(tree, ()))
+    inside = tree[root] if isinstance(tree, Mapping) and list(tree) == [root] else tree
+    chains = list(_leaves(inside, ()))
     depth = max((len(groups) for _, groups in chains), default=0)
     paths: dict[Value, tuple[Value, ...]] = {}
     for leaf, groups in chains:

@@ -162,6 +162,8 @@ def test_shallow_branches_of_a_tree_repeat_their_last_group():
     assert path(hierarchy, "other") == ["", "", "*"]
     assert tree_hierarchy(["a", "b"]).generalize("a", 1) == "*"
     assert tree_hierarchy({"a": ["x"]}, root="anything").generalize("x", 2) == "anything"
+    assert path(tree_hierarchy({"*": ["f", "m"]}), "f") == ["*"]
+    assert path(tree_hierarchy({"*": {"near": ["x"], "far": ["y"]}}), "x") == ["near", "*"]
 
 
 def test_leaves_of_a_tree_may_be_numbers_dates_and_missing():
