@@ -11,6 +11,7 @@ import time
 from fractions import Fraction
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -19,6 +20,7 @@ from presence_paper import Outcome, Switches, World, sfalm
 
 import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError
+from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.measuring import Tables
 from privacy_plugin.metrics.delta_presence import delta_presence
 from privacy_plugin.sources import open_source
@@ -237,12 +239,21 @@ def in_the_engine() -> None:
     connection.execute("CREATE TABLE visits AS SELECT * FROM register USING SAMPLE 20000 ROWS (reservoir, 1)")
     visits, register = connection.table("visits"), connection.table("register")
     connection.execute("SET threads = 1")
+    joined_twice(visits, register, columns, {})
+    print("  the same, of a table in which two of the columns are generalized, five values to one")
+    trees = {f"a{n}": TableHierarchy({v: (f"g{v // 5}",) for v in range(size)}) for n, size in ((0, 50), (1, 40))}
+    cells = ", ".join(f"'g' || (a{n} // 5) AS a{n}" if n < 2 else f"a{n}" for n in range(6))
+    joined_twice(visits.project(cells), register, columns, trees)
+
+
+def joined_twice(visits: Any, register: Any, columns: list[str], hierarchies: dict[str, Hierarchy]) -> None:
+    """Join in the engine and here; of a generalized register, the values of its columns come back too."""
     spent = {}
-    for name, population in {"there": register, "here": register}.items():
+    for name in ("there", "here"):
         start = time.process_time()
-        tables = Tables(open_source(visits)), Tables(open_source(population))
-        groups = tables[0].compared(tables[1], columns, whole=name == "here")
-        found = delta_presence(groups[0], quasi_identifiers=columns, population=groups[1])
+        tables = Tables(open_source(visits)), Tables(open_source(register))
+        groups = tables[0].compared(tables[1], columns, whole=name == "here", hierarchies=hierarchies)
+        found = delta_presence(groups[0], quasi_identifiers=columns, population=groups[1], hierarchies=hierarchies)
         spent[name] = time.process_time() - start
         came = groups[1].groups.distinct + 1 if name == "there" else groups[1].distinct
         print(f"  joined {name:5s} {spent[name]:7.2f} s, {came:9,} lines came back, maximum {float(found.maximum):.4g}")

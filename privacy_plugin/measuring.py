@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
@@ -12,6 +13,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.ledger_in_use import account_of
 from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.population_join import Hierarchies, one_meaning
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.joining import join_groups
@@ -38,7 +40,7 @@ class Tables:
         """Take an open source."""
         self.source = source
         self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
-        self._joined: dict[tuple[str, ...], tuple[Tables, FrequencyTable, Population]] = {}
+        self._joined: dict[tuple[str, ...], tuple[Tables, Hierarchies, FrequencyTable, Population]] = {}
         self._rows: int | None = None
 
     def count_rows(self) -> int:
@@ -60,30 +62,40 @@ class Tables:
         return table
 
     def compared(
-        self, second: "Tables", columns: Sequence[str], wanted: Sequence[str] | None = None, *, whole: bool = False
+        self,
+        second: "Tables",
+        columns: Sequence[str],
+        wanted: Sequence[str] | None = None,
+        *,
+        whole: bool = False,
+        hierarchies: Hierarchies | None = None,
     ) -> tuple[FrequencyTable, Population]:
         """Group by some columns, and a second table by the same (or `wanted`) ones: in the engine that has both.
 
         Of the second table the engine then hands over only what both share, unless the `whole` of it is needed.
+        `hierarchies` say what generalized values of the first stand for in the second.
         """
         if whole or (wanted is not None and list(wanted) != list(columns)):
             return self.frequencies(columns), second.frequencies(columns if wanted is None else wanted)
-        known = self._joined.get(tuple(columns))
-        if known is None or known[0] is not second:
-            known = second, *self._join(second, columns)
+        known, followed = self._joined.get(tuple(columns)), dict(hierarchies or {})
+        if known is None or known[0] is not second or known[1] != followed:
+            known = second, followed, *self._join(second, columns, followed)
             self._joined[tuple(columns)] = known
-        return known[1:]
+        return known[2:]
 
-    def _join(self, population: "Tables", columns: Sequence[str]) -> tuple[FrequencyTable, Population]:
+    def _join(
+        self, population: "Tables", columns: Sequence[str], hierarchies: Hierarchies
+    ) -> tuple[FrequencyTable, Population]:
         for each in (self, population):
             require_columns(columns, each.source.columns)
-        found = join_groups(self.source, population.source, columns)
+        meaning = functools.partial(one_meaning, hierarchies) if hierarchies else None
+        found = join_groups(self.source, population.source, columns, meaning)
         if found is None:
             return self.frequencies(columns), population.frequencies(columns)
         self._require_all(found.table.rows)
         population._require_all(found.population.rows)
         self._grouped[tuple(columns)] = found.table
-        return found.table, found.population
+        return found.table, replace(found.population, hierarchies=hierarchies)
 
     def _require_all(self, rows: int) -> None:
         if self._rows is not None and rows != self._rows:  # a driver that cuts results short
@@ -132,9 +144,8 @@ def measure(
         raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
     wanted = [name for role in metric.compared_roles for name in _listed(roles[role])]
-    # an original is needed whole; generalized values are matched here, by meaning, with all groups of the population
-    whole = metric.second_table != "population" or bool(options.get("hierarchies"))
-    table, compared = tables.compared(others, columns, wanted, whole=whole)
+    whole = metric.second_table != "population"  # an original is needed whole
+    table, compared = tables.compared(others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"))
     return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
 
 

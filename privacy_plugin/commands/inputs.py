@@ -15,7 +15,7 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.ledger_in_use import using_ledger
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
-from privacy_plugin.sources.joining import JoinedGroups, join_groups
+from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
 from privacy_plugin.sources.protocol import Make, VerifyAll
 
 
@@ -96,9 +96,11 @@ class WithoutColumns:
         """The engine or connection of the database that the table lies in, if it does."""
         return getattr(self._source, "bind", None)
 
-    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+    def joined_groups(
+        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    ) -> JoinedGroups | None:
         """Join with the groups of a population, where the engine can."""
-        return join_groups(self._source, population, columns)
+        return join_groups(self._source, population, columns, meaning)
 
     def row_count(self) -> int:
         """Count the rows."""

@@ -1,8 +1,10 @@
 """A population of which an engine has kept only what a table shares with it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.table import FrequencyTable
 
 
@@ -13,6 +15,8 @@ class SharedPopulation:
     groups: FrequencyTable
     other_people: int
     other_groups: int
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """What said which of the table's values the people's own values stand for, where they were joined by meaning."""
 
     @property
     def rows(self) -> int:

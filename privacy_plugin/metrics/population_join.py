@@ -67,8 +67,9 @@ def join_population(
             raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
     elsewhere = (0, 0)
     if isinstance(population, SharedPopulation):
-        if hierarchies:
-            raise ParameterError("a population that an engine has joined with the table cannot be generalized")
+        if dict(hierarchies or {}) != dict(population.hierarchies):
+            raise ParameterError("a population that an engine has joined with the table cannot be generalized again")
+        hierarchies = None  # the engine has followed them: the people are called what the table calls them
         elsewhere = population.other_people, population.other_groups
         population = population.groups
     for each in (table, population):
@@ -113,16 +114,33 @@ class _Matches:
 def _matches(
     research: FrequencyTable, population: FrequencyTable, column: str, hierarchy: Hierarchy | None
 ) -> _Matches:
-    require_whole_codes(population.dictionary(column), column, hierarchy)
-    require_one_meaning(research.dictionary(column), population.dictionary(column), column, hierarchy)
-    known = {key(value): code for code, value in enumerate(research.dictionary(column))}
-    found = [
-        sorted({known[name] for name in _names(value, hierarchy) if name in known})
-        for value in population.dictionary(column)
-    ]
+    found = _standing_for(research.dictionary(column), population.dictionary(column), column, hierarchy)
     starts = np.concatenate([[0], np.cumsum([len(codes) for codes in found])]).astype(np.int64)
     flat = np.array([code for codes in found for code in codes], dtype=np.int64)
     return _Matches(column=column, starts=starts, codes=flat, generalized=hierarchy is not None)
+
+
+def _standing_for(
+    used: Sequence[Value], originals: Sequence[Value], column: str, hierarchy: Hierarchy | None
+) -> list[list[int]]:
+    """Return for every original value the positions of those used in the table that stand for it."""
+    require_whole_codes(originals, column, hierarchy)
+    require_one_meaning(used, originals, column, hierarchy)
+    known = {key(value): code for code, value in enumerate(used)}
+    return [sorted({known[name] for name in _names(value, hierarchy) if name in known}) for value in originals]
+
+
+def one_meaning(
+    hierarchies: Hierarchies, column: str, used: Sequence[Value], originals: Sequence[Value]
+) -> list[int | None] | None:
+    """Return for every original value the position of the one value of the table that stands for it, if any.
+
+    Nothing is returned where several do: which of them is meant only whole rows can tell.
+    """
+    found = _standing_for(used, originals, column, hierarchies.get(column))
+    if any(len(codes) > 1 for codes in found):
+        return None
+    return [codes[0] if codes else None for codes in found]
 
 
 def require_whole_codes(values: Sequence[Value], column: str, hierarchy: Hierarchy | None) -> None:

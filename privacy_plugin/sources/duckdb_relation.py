@@ -11,7 +11,7 @@ import pyarrow as pa
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.frequency.values import SUPPRESSED, Value
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import CodedColumn, grouped_table
@@ -29,7 +29,7 @@ from privacy_plugin.sources.duckdb_terms import (
     row_hash,
     stable_type,
 )
-from privacy_plugin.sources.joining import JoinedGroups, joined_table
+from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table, renaming
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.translation import Translator, require_no_target
@@ -68,35 +68,48 @@ class DuckDBRelation:
         missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
         return grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
 
-    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+    def joined_groups(
+        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    ) -> JoinedGroups | None:
         """Group this relation and another of the same connection, and join the groups in DuckDB."""
         if not isinstance(population, DuckDBRelation):
             return None
         for each in (self, population):
             require_columns(columns, each.columns)
-        if any(self._types[name] != population._types[name] for name in columns):
+        kinds = [(self._types[name], population._types[name]) for name in columns]
+        if not self._shares_connection(population) or (meaning is None and any(a != b for a, b in kinds)):
             return None
-        kept = ", ".join(f"c{position}" for position in range(len(columns)))
-        shown = ", ".join(f"CASE WHEN n > 0 THEN c{p} END AS c{p}" for p in range(len(columns)))
-        try:
-            under = self._side(columns, rows=_COUNT).union(population._side(columns, people=_COUNT))
-        except duckdb.InvalidInputException:  # relations of two connections
+        sides = [self._side(columns, n=_COUNT), population._side(columns, people=_COUNT, groups="1")]
+        if meaning is None:
+            groups = _joined_sides(sides, len(columns))
+            coded = [self._decoded(name, groups.column(position)) for position, name in enumerate(columns)]
+            return joined_table(columns, coded, [groups.column(name).to_numpy() for name in MEASURES])
+        if any(group_decoder(kind) is not None for pair in kinds for kind in pair):
             return None
-        with told_as_source_error("joining the groups of two relations"):
-            groups = (
-                under.aggregate(f"{kept}, {_SUMS}", kept)
-                .project(f"{shown}, n > 0 AS inside, n, people")
-                .aggregate(f"{kept}, {_SUMS}, {_COUNT} AS groups", f"inside, {kept}")
-                .to_arrow_table()
-            )
-        coded = [self._decoded(name, groups.column(position)) for position, name in enumerate(columns)]
-        return joined_table(columns, coded, *(groups.column(name).to_numpy() for name in ("n", "people", "groups")))
+        with told_as_source_error("grouping"):
+            table, others = (DuckDBRelation(side.materialize()) for side in sides)
+        renamed = renaming(columns, table._values, others._values, meaning)
+        if renamed is None:
+            return None
+        groups = _joined_sides([table.recoded(renamed.table), others.recoded(renamed.population)], len(columns))
+        coded = [code_array(groups.column(position), name) for position, name in enumerate(columns)]
+        return joined_table(columns, coded, [groups.column(name).to_numpy() for name in MEASURES], renamed)
 
-    def _side(self, columns: Sequence[str], *, rows: str = "0", people: str = "0") -> Any:
+    def _shares_connection(self, other: "DuckDBRelation") -> bool:
+        try:
+            self._relation.project("1").union(other._relation.project("1"))
+        except duckdb.InvalidInputException:
+            return False
+        return True
+
+    def _side(self, columns: Sequence[str], **measures: str) -> Any:
         terms = [self._term(name) for name in columns]
         named = ", ".join(f"{term} AS c{position}" for position, term in enumerate(terms))
-        measures = f"CAST({rows} AS BIGINT) AS n, CAST({people} AS BIGINT) AS people"
-        return self._relation.aggregate(f"{named}, {measures}", ", ".join(terms))
+        counts = ", ".join(f"CAST({measures.get(name, '0')} AS BIGINT) AS {name}" for name in MEASURES)
+        return self._relation.aggregate(f"{named}, {counts}", ", ".join(terms))
+
+    def _values(self, column: str) -> Sequence[Value]:
+        return self.frequencies([column]).dictionary(column)
 
     def row_count(self) -> int:
         """Count the rows."""
@@ -257,7 +270,7 @@ class DuckDBRelation:
 
 _UNKNOWN = "a value appeared that was not there when the recoding was prepared"
 _COUNT = f"{OWN}.count(*)"
-_SUMS = f"CAST({OWN}.sum(n) AS BIGINT) AS n, CAST({OWN}.sum(people) AS BIGINT) AS people"
+_SUMS = ", ".join(f"CAST({OWN}.sum({name}) AS BIGINT) AS {name}" for name in MEASURES)
 _MAPPING = pa.schema([("position", pa.int64()), ("old", pa.string()), ("new", pa.string()), ("number", pa.int64())])
 
 
@@ -268,6 +281,21 @@ def told_as_source_error(doing: str) -> Iterator[None]:
         yield
     except duckdb.Error as error:
         raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}") from None
+
+
+def _joined_sides(sides: Sequence[Any], width: int) -> Any:
+    """Return a line for every group of the table, and one for all groups of the population without a row of it."""
+    kept = ", ".join(f"c{position}" for position in range(width))
+    shown = ", ".join(f"CASE WHEN n > 0 THEN c{p} END AS c{p}" for p in range(width))
+    with told_as_source_error("joining the groups of two relations"):
+        return (
+            sides[0]
+            .union(sides[1])
+            .aggregate(f"{kept}, {_SUMS}", kept)
+            .project(f"{shown}, n > 0 AS inside, {', '.join(MEASURES)}")
+            .aggregate(f"{kept}, {_SUMS}", f"inside, {kept}")
+            .to_arrow_table()
+        )
 
 
 def _output(translator: Translator, name: str) -> str:

@@ -18,7 +18,7 @@ from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
 from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
-from privacy_plugin.sources.joining import JoinedGroups
+from privacy_plugin.sources.joining import JoinedGroups, Meaning
 from privacy_plugin.sources.protocol import (
     Fingerprint,
     Make,
@@ -55,13 +55,15 @@ class FileSource:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
 
-    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+    def joined_groups(
+        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    ) -> JoinedGroups | None:
         """Group both files and join the groups in DuckDB."""
         if not isinstance(population, FileSource):
             return None
         with told_as_source_error(f"reading {population._path.name!r}"), readable(population._path):
             other = DuckDBRelation(self._connection.sql(_query(population._path)))
-        return self._relation.joined_groups(other, columns)
+        return self._relation.joined_groups(other, columns, meaning)
 
     def row_count(self) -> int:
         """Count the rows."""

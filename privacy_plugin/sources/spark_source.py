@@ -12,13 +12,13 @@ from pyspark.sql import Column, DataFrame, functions, types
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.frequency.values import SUPPRESSED, Value
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.coding import grouped_table
 from privacy_plugin.sources.digest import BUCKET_DIGITS, checked_buckets, compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
-from privacy_plugin.sources.joining import JoinedGroups, joined_table
+from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, Renaming, joined_table, renaming
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
 from privacy_plugin.sources.protocol import (
     Fingerprint,
@@ -83,32 +83,43 @@ class SparkSource:
             measures = [absent.alias("absent"), functions.count_distinct(functions.col("unit")).alias("n")]
         return self._frame.select(terms).groupBy(labels).agg(*measures)
 
-    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+    def joined_groups(
+        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    ) -> JoinedGroups | None:
         """Group this frame and another of the same session, and join the groups in Spark."""
-        joined = self.joined(population, columns) if isinstance(population, SparkSource) else None
+        joined = self.joined(population, columns, meaning) if isinstance(population, SparkSource) else None
         if joined is None:
             return None
         with _told_as_source_error("joining the groups of"):
-            table = joined.toArrow()
+            table = joined[0].toArrow()
         coded = [code_array(table.column(position), name) for position, name in enumerate(columns)]
-        return joined_table(columns, coded, *(table.column(name).to_numpy() for name in ("n", "people", "groups")))
+        return joined_table(columns, coded, [table.column(name).to_numpy() for name in MEASURES], joined[1])
 
-    def joined(self, population: "SparkSource", columns: Sequence[str]) -> DataFrame | None:
+    def joined(
+        self, population: "SparkSource", columns: Sequence[str], meaning: Meaning | None = None
+    ) -> tuple[DataFrame, Renaming | None] | None:
         """Return the joined groups as a Spark frame, not yet run; None for another session or types that differ."""
-        groups, others = self.groups(columns), population.groups(columns)
-        same = self._frame.sparkSession is population._frame.sparkSession
-        if not same or any(self._types[name] != population._types[name] for name in columns):
+        sides = [self._side(columns, n="n"), population._side(columns, people="n", groups="1")]
+        if self._frame.sparkSession is not population._frame.sparkSession:
             return None
+        if meaning is None:
+            differ = any(self._types[name] != population._types[name] for name in columns)
+            return None if differ else (_joined_sides(sides, len(columns)), None)
+        with _told_as_source_error("grouping"):
+            table, others = (SparkSource(side.localCheckpoint(eager=True)) for side in sides)
+        renamed = renaming(columns, table._values, others._values, meaning)
+        if renamed is None:
+            return None
+        recoded = [table.recode(renamed.table), others.recode(renamed.population)]
+        return _joined_sides(recoded, len(columns)), renamed
+
+    def _side(self, columns: Sequence[str], **measures: str) -> DataFrame:
         labels = [f"c{position}" for position in range(len(columns))]
-        nobody = functions.lit(0).cast("long")
-        under = groups.withColumn("people", nobody).union(others.select(*labels, nobody, "n"))
-        joined = under.groupBy(labels).agg(functions.sum("n").alias("n"), functions.sum("people").alias("people"))
-        inside = functions.col("n") > 0
-        shown = [functions.when(inside, functions.col(label)).alias(label) for label in labels]
-        marked = joined.select(*shown, inside.alias("inside"), "n", "people")
-        totals = [functions.sum(name).alias(name) for name in ("n", "people")]
-        counted = functions.count(functions.lit(1)).alias("groups")
-        return marked.groupBy("inside", *labels).agg(*totals, counted).drop("inside")
+        counts = [functions.expr(measures.get(name, "0")).cast("long").alias(name) for name in MEASURES]
+        return self.groups(columns).select(*labels, *counts)
+
+    def _values(self, column: str) -> Sequence[Value]:
+        return self.frequencies([column]).dictionary(column)
 
     def row_count(self) -> int:
         """Count the rows."""
@@ -280,6 +291,17 @@ def _told_as_source_error(doing: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise SourceError(f"{doing} the Spark frame failed: {type(error).__name__}") from None
+
+
+def _joined_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:
+    """Return a line for every group of the table, and one for all groups of the population without a row of it."""
+    labels = [f"c{position}" for position in range(width)]
+    totals = [functions.sum(name).alias(name) for name in MEASURES]
+    joined = sides[0].union(sides[1]).groupBy(labels).agg(*totals)
+    inside = functions.col("n") > 0
+    shown = [functions.when(inside, functions.col(label)).alias(label) for label in labels]
+    marked = joined.select(*shown, inside.alias("inside"), *MEASURES)
+    return marked.groupBy("inside", *labels).agg(*totals).drop("inside")
 
 
 def _as_text(column: Column, kind: types.DataType) -> Column:

@@ -14,12 +14,12 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
-from privacy_plugin.sources.joining import JoinedGroups, joined_table
+from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 from privacy_plugin.sources.sql_counting import counted
 from privacy_plugin.sources.sql_drawn_rows import drawn_query
 from privacy_plugin.sources.sql_errors import told_as_source_error
-from privacy_plugin.sources.sql_joining import MEASURES, comparable, joined_query
+from privacy_plugin.sources.sql_joining import comparable, grouped_sides, joined_query, readable, renamed_sides
 from privacy_plugin.sources.sql_numbered import numbered_query
 from privacy_plugin.sources.sql_origin import Origin, named_origin, origin
 from privacy_plugin.sources.sql_recoding import SqlRecoder
@@ -105,20 +105,46 @@ class SqlTable:
             person = described[unit] if unit is not None else None
             return counted(connection, self._rules, self._origin, chosen, unit=person)
 
-    def joined_groups(self, population: Source, columns: Sequence[str]) -> JoinedGroups | None:
+    def joined_groups(
+        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    ) -> JoinedGroups | None:
         """Group this table and another of the same engine or connection, and join the groups in the database.
 
         Engines that only have the same URL may still differ in their sessions, and so in what a name means there.
         """
         if not isinstance(population, SqlTable) or population.bind is not self._bind:
             return None
+        if meaning is not None:
+            return self._joined_by_meaning(population, columns, meaning)
         with self._connected("joining the groups of two tables") as connection:
             chosen = [each._chosen(connection, columns) for each in (self, population)]
             if not comparable(self._rules, *chosen):
                 return None
-            query = joined_query(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
-            groups, numbers = self._rules.fetch(connection, query, measures=MEASURES)
-        return joined_table(columns, groups, *numbers)
+            sides = grouped_sides(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
+            query = joined_query(self._rules, sides, len(columns))
+            groups, numbers = self._rules.fetch(connection, query, measures=len(MEASURES))
+        return joined_table(columns, groups, numbers)
+
+    def _joined_by_meaning(
+        self, population: "SqlTable", columns: Sequence[str], meaning: Meaning
+    ) -> JoinedGroups | None:
+        try:
+            with ExitStack() as stack:
+                stack.enter_context(told_as_source_error(self._bind, "joining the groups of two tables"))
+                connection = stack.enter_context(transaction(self._bind, self._rules, write=False))
+                chosen = [each._chosen(connection, columns) for each in (self, population)]
+                stored = all(each._is_stored(connection) for each in (self, population))
+                if not stored or not readable(self._rules, *chosen):  # a copy of a view may change types: SQLite's do
+                    return None
+                sides = grouped_sides(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
+                renamed = renamed_sides(connection, self._rules, sides, columns, meaning, stack)
+                if renamed is None:
+                    return None
+                query = joined_query(self._rules, renamed[0], len(columns))
+                groups, numbers = self._rules.fetch(connection, query, measures=len(MEASURES))
+        except SourceError:  # not everybody may have temporary tables, and a replica has none; to read is enough then
+            return None
+        return joined_table(columns, groups, numbers, renamed[1])
 
     def beside(self, other: Source, held: Source) -> AbstractContextManager[Source] | None:
         """Hold this table in the transaction that holds another one of the same engine or connection."""
@@ -161,7 +187,7 @@ class SqlTable:
         once, and the copy answers.
         """
         described = self._describe(connection)  # databases settle on a state when they first look at the table
-        if self._origin.rests_on and self._rules.is_stored(connection, self._origin.rests_on):
+        if self._is_stored(connection):
             yield SqlTable(connection, self._origin, described)
             return
         with temporary_tables(connection, self._rules) as temporary:
@@ -169,6 +195,9 @@ class SqlTable:
                 temporary.created("held", self._selected(described), ())
             copy = named_origin((temporary.full_name("held"),), connection.dialect)
             yield SqlTable(connection, copy, described)
+
+    def _is_stored(self, connection: Connection) -> bool:
+        return bool(self._origin.rests_on) and self._rules.is_stored(connection, self._origin.rests_on)
 
     def _selected(self, columns: Sequence[SqlColumn]) -> sa.Select[Any]:
         chosen = [self._origin.column(column.name).label(quoted_name(column.name, True)) for column in columns]

@@ -1,6 +1,7 @@
 """Only groups come back: the engines' own accounts of what they did."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
+from privacy_plugin.frequency.hierarchy import TableHierarchy
+from privacy_plugin.metrics.population_join import one_meaning
 from privacy_plugin.sources import open_source, sql_table
 from privacy_plugin.sources.joining import join_groups
 from privacy_plugin.sources.polars_source import lazy_groups
@@ -125,19 +128,62 @@ def test_of_a_population_in_the_same_database_only_what_the_table_shares(engine:
     assert returned(few, [query]) == JOINED
 
 
-def test_of_a_population_in_the_same_duckdb(tmp_path: Path) -> None:
+@pytest.mark.parametrize("generalized", [False, True])
+def test_of_a_population_in_the_same_duckdb(generalized: bool, tmp_path: Path) -> None:
     connection = duckdb.connect()
-    for name, table in (("few", FEW), ("everybody", TABLE)):
+    for name, table in (
+        (("few", GENERAL), ("everybody", PEOPLE)) if generalized else (("few", FEW), ("everybody", TABLE))
+    ):
         connection.register("loaded", table.arrow())
         connection.execute(f"CREATE TABLE {name} AS SELECT * FROM loaded")
     few, everybody = (open_source(connection.table(name)) for name in ("few", "everybody"))
     connection.execute("PRAGMA enable_profiling = 'json'")
     connection.execute(f"SET profiling_output = '{tmp_path}/profile.json'")
-    assert join_groups(few, everybody, ["a", "b"]) is not None
+    assert join_groups(few, everybody, ["a", "b"], MEANING if generalized else None) is not None
     assert rows_collected(tmp_path / "profile.json") == JOINED
 
 
 @pytest.mark.spark
 def test_of_a_population_in_the_same_spark(tmp_path: Path) -> None:
     sources: list[Any] = [open_source(frame) for frame in pair("spark", FEW, TABLE, tmp_path)]
-    assert sources[0].joined(sources[1], ["a", "b"]).count() == JOINED
+    assert sources[0].joined(sources[1], ["a", "b"])[0].count() == JOINED
+
+
+WIDE, LONG = 40, 50  # values of two columns: 2,000 distinct rows
+PEOPLE = Table(
+    kinds={"a": "text", "b": "integer"},
+    values={"a": [f"v{i % WIDE}" for i in range(2_000)], "b": [i // WIDE for i in range(2_000)]},
+)
+GENERAL = Table(kinds={"a": "text", "b": "text"}, values={"a": ["even", "odd"], "b": ["low", "low"]})
+MEANING = partial(
+    one_meaning,
+    {
+        "a": TableHierarchy({f"v{i}": (("even", "odd")[i % 2],) for i in range(WIDE)}),
+        "b": TableHierarchy({i: ("low" if i < LONG // 2 else "high",) for i in range(LONG)}),
+    },
+)
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_of_a_population_that_is_generalized_there_the_values_of_its_columns_too(engine: str, tmp_path: Path) -> None:
+    """Each query is asked again while the temporary tables that it reads are there."""
+    few, everybody = pair(engine, GENERAL, PEOPLE, tmp_path)
+    came: list[int] = []
+
+    def ask_again(connection: Any, cursor: Any, text: str, given: Any, context: Any, many: bool) -> None:
+        if text.lstrip().startswith("SELECT"):
+            again = connection.connection.driver_connection.cursor()
+            came.append(len(again.execute(text, given).fetchall()))
+
+    sa.event.listen(few.bind, "after_cursor_execute", ask_again)
+    joined = join_groups(few, everybody, ["a", "b"], MEANING)
+    assert joined is not None
+    assert (joined.population.groups.rows, joined.population.other_groups) == (1_000, 1_000)
+    assert (max(came), came[-1]) == (LONG, JOINED)
+    assert sum(came) < 3 * (WIDE + LONG)
+
+
+@pytest.mark.spark
+def test_of_a_population_that_is_generalized_in_the_same_spark(tmp_path: Path) -> None:
+    sources: list[Any] = [open_source(frame) for frame in pair("spark", GENERAL, PEOPLE, tmp_path)]
+    assert sources[0].joined(sources[1], ["a", "b"], MEANING)[0].count() == JOINED
