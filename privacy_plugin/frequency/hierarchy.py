@@ -26,6 +26,11 @@ class Hierarchy(ABC):
     def height(self) -> int:
         """How many levels lie above the original values."""
 
+    @property
+    def top(self) -> int:
+        """The level of the root: `height`, unless the levels below it say `*` of every value already."""
+        return self.height
+
     @abstractmethod
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
@@ -132,6 +137,12 @@ class TableHierarchy(Hierarchy):
     def height(self) -> int:
         """How many levels lie above the original values."""
         return self._height
+
+    @property
+    def top(self) -> int:
+        """The level of the root: the lowest that says `*` of every value, else `height`."""
+        rooted = (all(path[level] == SUPPRESSED for path in self._paths.values()) for level in range(self._height))
+        return next((level + 1 for level, every in enumerate(rooted) if every), self._height)
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -96,7 +96,8 @@ def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[
     assert isinstance(ground, Hierarchy)
     levels = ground.levels(histograms.dictionary, column=sensitive)
     rooted = len(levels.dictionaries[-1]) == 1
-    height = levels.height if rooted else levels.height + 1  # without a common top, an implied root joins the tops
+    # without a common top, an implied root joins the tops; a top written twice would bring all values nearer
+    height = ground.top if rooted else levels.height + 1
     total = np.zeros(len(sizes), dtype=object)
     for level in range(height):
         codes = levels.maps[level].astype(np.int64)[histograms.values]

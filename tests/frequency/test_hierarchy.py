@@ -216,3 +216,10 @@ def test_an_option_that_maps_columns_to_weights_is_no_hierarchy():
     assert is_specification({"file": "age.csv"})
     assert not is_specification({"file": 0.5})
     assert not is_specification({"age": {"length": 3}})
+
+
+def test_the_root_is_where_every_value_is_removed() -> None:
+    assert TableHierarchy({"f": ("*", "*", "*"), "m": ("*", "*", "*")}).top == 1
+    assert TableHierarchy({"f": ("*", "*"), "m": ("man", "*")}).top == 2
+    assert TableHierarchy({"f": ("woman",), "m": ("man",)}).top == 1
+    assert all(hierarchy.top == hierarchy.height for hierarchy in BUILT.values())

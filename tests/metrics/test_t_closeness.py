@@ -92,6 +92,15 @@ def test_a_hierarchy_without_a_common_top_gets_a_root():
     assert t_of(given_rows, hierarchy) == oracle.closeness(given_rows, [0], 1, oracle.hierarchical_distance(paths))
 
 
+def test_a_root_that_is_written_out_does_not_bring_values_nearer():
+    branches = {"lungs": ["flu"], "joints": ["gout"]}
+    table = FrequencyTable.from_rows(["q", "s"], [(1, "flu"), (2, "gout")])
+    twice = TableHierarchy({"flu": ("lungs", "*", "*"), "gout": ("joints", "*", "*")})
+    for ground in (pp.tree_hierarchy(branches), pp.tree_hierarchy({"*": branches}), twice):
+        measured = t_closeness(table, quasi_identifiers=["q"], sensitive="s", ground=ground)
+        assert measured.value == Fraction(1, 2)
+
+
 def test_a_value_outside_the_hierarchy_is_refused_without_being_named():
     with pytest.raises(HierarchyError) as caught:
         t_of([("a", "flu"), ("b", "marker")], pp.tree_hierarchy(DISEASES))
