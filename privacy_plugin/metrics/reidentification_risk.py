@@ -28,8 +28,8 @@ def require_variant(variant: Variant = "highest", threshold: float | None = None
 @metric(
     title="re-identification risk",
     safer="lower",
-    attacker="who knows {quasi_identifiers} of such a person, and that they are in the table, "
-    "picks their row with a probability above {limit}",
+    attacker="who knows {quasi_identifiers} of a person, and that they are in the table, "
+    "picks their row more surely than the policy allows",
     remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
     paper="El Emam and Dankar 2008 (prosecutor scenario)",
     counts_people=True,
