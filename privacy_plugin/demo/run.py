@@ -60,6 +60,7 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
         with console.status("comparing before and after"):
             comparison = _compared(definitions.POLICY, place, plan, released) if plan else None
     _show_outcome(console, refused, released, place, comparison)
+    _show(console, "in the browser", _in_the_browser(place, rows))
     console.print(Text(f"Done in {perf_counter() - started:.0f} seconds.", style="dim"))
     held = not refused.verdict["passed"] and not refused.released
     return PASSED if held and released.verdict["passed"] and released.released else FAILED
@@ -149,24 +150,31 @@ def _show_outcome(
         "before and after": comparison,
         "certificate": released.certificate,
         "warehouse": place / "warehouse.duckdb",
-        "in the browser": f"{_settings(place)}dagster dev -m {_DEFINITIONS}",
     }
     for name, where in lines.items():
         if where is not None:
-            console.print(Text.assemble((f"{name}: ", "bold"), str(where)), soft_wrap=True)
+            _show(console, name, str(where))
 
 
-def _settings(place: Path) -> str:
-    """Return what the shell must be told where the demo's folder is not the default one."""
-    if place == Path("demo-output").absolute():
-        return ""
-    return "".join(f"{name}={shlex.quote(value)} " for name, value in _variables(place).items())
+def _in_the_browser(place: Path, rows: int) -> str:
+    """Return a line for the shell that opens this pipeline on this folder, from here and as it is.
+
+    Dagster is the one beside this Python, which need not be on the path; variables are named where the pipeline would
+    look elsewhere.
+    """
+    usual = _variables(Path("demo-output").absolute(), 1_000_000)
+    wanted = _variables(place, rows)
+    settings = [f"{name}={value}" for name, value in wanted.items() if os.environ.get(name, usual[name]) != value]
+    beside = Path(sys.executable).with_name("dagster")
+    program = _near(beside) if beside.exists() else "dagster"
+    return shlex.join([*(["env", *settings] if settings else []), program, "dev", "-m", _DEFINITIONS])
 
 
-def _variables(place: Path) -> dict[str, str]:
+def _variables(place: Path, rows: int) -> dict[str, str]:
     return {
         "PRIVACY_PLUGIN_WAREHOUSE": f"duckdb:///{place / 'warehouse.duckdb'}",
         "PRIVACY_PLUGIN_OUTPUT": str(place),
+        "PRIVACY_PLUGIN_DEMO_ROWS": str(rows),
     }
 
 
@@ -174,6 +182,10 @@ def _near(path: Path | None) -> str:
     if path is None:
         return "none"
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _show(console: Console, name: str, where: str) -> None:
+    console.print(Text.assemble((f"{name}: ", "bold"), where), soft_wrap=True)
 
 
 def _say(console: Console, number: str, words: str) -> None:
@@ -189,7 +201,7 @@ def _load() -> Any:
 @contextmanager
 def _environment(place: Path, rows: int) -> Iterator[None]:
     """Point the pipeline to the demo's folder, and put everything back afterwards."""
-    wanted = {**_variables(place), "PRIVACY_PLUGIN_DEMO_ROWS": str(rows)}
+    wanted = _variables(place, rows)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

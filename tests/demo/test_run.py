@@ -3,8 +3,11 @@
 import io
 import json
 import os
+import shlex
+import shutil
 import sys
 from contextlib import redirect_stderr
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,17 @@ def test_it_says_where_to_look(demonstrated: tuple[int, str, Path]) -> None:
     assert "as it is" in page
     assert (folder / "reports" / "visits_as_is.html").exists()
     assert (folder / "reports" / "visits_anonymized.html").exists()
+
+
+def test_what_opens_it_in_the_browser_can_be_copied(demonstrated: tuple[int, str, Path]) -> None:
+    _, output, folder = demonstrated
+    (line,) = (line for line in output.splitlines() if line.startswith("in the browser: "))
+    env, *settings, program, dev, flag, module = shlex.split(line.removeprefix("in the browser: "))
+    assert (env, dev, flag) == ("env", "dev", "-m")
+    assert f"PRIVACY_PLUGIN_OUTPUT={folder}" in settings
+    assert f"PRIVACY_PLUGIN_DEMO_ROWS={ROWS}" in settings
+    assert shutil.which(program) == program
+    assert find_spec(module) is not None
 
 
 def test_only_the_anonymized_table_was_released(demonstrated: tuple[int, str, Path]) -> None:
