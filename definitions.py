@@ -1,7 +1,10 @@
 """The reference pipeline: a hospital's visits, released as they are (the gate refuses) and generalized (it passes).
 
 Start it with `dagster dev -f definitions.py`. PRIVACY_PLUGIN_WAREHOUSE names the database (a SQLAlchemy URL),
-PRIVACY_PLUGIN_OUTPUT the folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits.
+PRIVACY_PLUGIN_OUTPUT the folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers
+follow no link from a page to a file: to click on the reports, serve their folder on the loopback address
+(`python -m http.server --bind 127.0.0.1 --directory demo-output/reports 8000`) and name that address in
+PRIVACY_PLUGIN_REPORTS_URL.
 """
 
 import os

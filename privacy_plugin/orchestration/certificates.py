@@ -11,6 +11,7 @@ from pydantic import Field
 from privacy_plugin.certificate import Certificate, CertificateStore
 
 OUTPUT_VARIABLE = "PRIVACY_PLUGIN_OUTPUT"
+REPORTS_VARIABLE = "PRIVACY_PLUGIN_REPORTS_URL"
 DEFAULT_FOLDER = "demo-output"
 _LONGEST_NAME = 80
 
@@ -28,8 +29,10 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
 
     @classmethod
     def from_environment(cls, *, default: str = DEFAULT_FOLDER) -> "CertificateStoreResource":
-        """Take the folder from PRIVACY_PLUGIN_OUTPUT, or the default."""
-        return cls(folder=os.environ.get(OUTPUT_VARIABLE) or default)
+        """Take the folder from PRIVACY_PLUGIN_OUTPUT, or the default; the address from PRIVACY_PLUGIN_REPORTS_URL."""
+        return cls(
+            folder=os.environ.get(OUTPUT_VARIABLE) or default, reports_url=os.environ.get(REPORTS_VARIABLE) or ""
+        )
 
     def store(self, gate: dg.AssetKey) -> CertificateStore:
         """Return the certificates of the gate of one asset."""
@@ -40,7 +43,10 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         return self._made("reports") / f"{file_name(gate, partition)}.html"
 
     def report_link(self, path: Path) -> str:
-        """Return an address for a report: where the folder is served, else the file itself."""
+        """Return an address for a report: where the folder is served, else the file itself.
+
+        No browser follows a link from Dagster's pages to a file: without an address the link is there to be copied.
+        """
         return f"{self.reports_url.rstrip('/')}/{path.name}" if self.reports_url else path.as_uri()
 
     def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:

@@ -82,10 +82,12 @@ def test_files_of_different_assets_and_partitions_never_share_a_name() -> None:
     assert all("/" not in name and ".." not in name and len(name) < 100 for name in names)
 
 
-def test_reports_may_be_served_from_an_address(tmp_path: Path) -> None:
+def test_reports_may_be_served_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = CertificateStoreResource(folder=str(tmp_path), reports_url="https://reports.example/privacy/")
     path = store.report_path(dg.AssetKey("visits"))
     assert store.report_link(path) == "https://reports.example/privacy/visits.html"
+    monkeypatch.setenv("PRIVACY_PLUGIN_REPORTS_URL", "http://127.0.0.1:8000")
+    assert CertificateStoreResource.from_environment().report_link(path) == "http://127.0.0.1:8000/visits.html"
 
 
 def test_checks_of_equal_metrics_have_different_names() -> None:
