@@ -33,7 +33,7 @@ def _composed(details: Any) -> str:
     unfinished = details["unfinished"]
     seen = f", {unfinished} of them without a known end" if unfinished else ""
     return (
-        f"sequentially over all {details['spends']} spends of dataset {details['dataset']!r}{seen}: epsilons and "
+        f"sequentially over every spend ({details['spends']}) of dataset {details['dataset']!r}{seen}: epsilons and "
         "deltas add up, whoever sees the releases and however they are put together"
     )
 

@@ -19,7 +19,7 @@ def test_a_randomized_release_states_its_budget() -> None:
         "epsilon 1.5, delta 1e-06 a row; composed over 2 spends",
         "synthesis by row",
         "one row: tables of the same number of rows that differ in one row",
-        "sequentially over all 2 spends of dataset &#x27;visits&#x27;, 1 of them without a known end",
+        "sequentially over every spend (2) of dataset &#x27;visits&#x27;, 1 of them without a known end",
         "the number of rows is public",
         "the budget ledger has no record of this table",
         "A larger unit than the one stated",
