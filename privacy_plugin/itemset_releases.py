@@ -12,10 +12,9 @@ from privacy_plugin.anonymizers.itemset_counts import (
     row_epsilon,
 )
 from privacy_plugin.anonymizers.private_itemsets import ItemsetDraws, PrivateItemsets
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.sources import open_source
-from privacy_plugin.spending import Cost, require_together, spending
+from privacy_plugin.spending import Cost, spending, table_to_release
 
 
 def private_itemsets(
@@ -45,12 +44,7 @@ def private_itemsets(
     >>> str(found.ledger), found.universe, found.epsilon_draw > found.informative_epsilon()
     ('epsilon 1 a row', 8, True)
     """
-    require_together(ledger, dataset)
-    source = open_source(data)
-    require_columns(columns, source.columns, role="columns")
-    for name in domains or {}:
-        require_columns([name], list(columns), role="domains")
-    table = source.frequencies(list(columns))
+    table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
     draws = ItemsetDraws.of(
         table, number=number, support=support, epsilon=epsilon, delta=delta, longest=longest, domains=domains
     )
@@ -83,13 +77,10 @@ def randomized_itemset_counts(
     >>> str(found.ledger), round(found.estimates[0].standard_error)
     ('epsilon 2 a row', 30)
     """
-    require_together(ledger, dataset)
-    source = open_source(data)
     columns = list(dict.fromkeys(name for itemset in itemsets for name in itemset))
     if not columns:
         raise ParameterError("there must be an itemset to count, and it needs an item")
-    require_columns(columns, source.columns, role="the itemsets")
-    table = source.frequencies(columns)
+    table = table_to_release(data, columns=columns, role="the itemsets", ledger=ledger, dataset=dataset)
     require_countable(table, itemsets)
     total = row_epsilon(itemsets=len(itemsets), epsilon=epsilon, delta=delta)
     cost = Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta)

@@ -8,11 +8,10 @@ import numpy as np
 from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, guarantee, prepare
 from privacy_plugin.anonymizers.interpolation import Interpolation
 from privacy_plugin.budget import ADDED_OR_REMOVED
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.sources import open_source
-from privacy_plugin.spending import Cost, require_together, spending
+from privacy_plugin.spending import Cost, spending, table_to_release
 
 
 def epsilon_safe_lattice(
@@ -37,10 +36,7 @@ def epsilon_safe_lattice(
     """
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every column that is published")
-    require_together(ledger, dataset)
-    source = open_source(data)
-    require_columns(list(hierarchies), source.columns)
-    table = source.frequencies(list(hierarchies))
+    table = table_to_release(data, columns=list(hierarchies), ledger=ledger, dataset=dataset)
     release = prepare(
         table,
         hierarchies=hierarchies,

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells, require_randomizable
-from privacy_plugin.errors import require_columns
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.sources import open_source
-from privacy_plugin.spending import Cost, require_together, spending
+from privacy_plugin.spending import Cost, spending, table_to_release
 
 
 def randomized_response(
@@ -33,12 +31,7 @@ def randomized_response(
     >>> str(shown.ledger)
     'epsilon 1 a cell (epsilon 1 a row)'
     """
-    require_together(ledger, dataset)
-    source = open_source(data)
-    require_columns(columns, source.columns, role="columns")
-    for name in domains or {}:
-        require_columns([name], list(columns), role="domains")
-    table = source.frequencies(list(columns))
+    table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
     require_randomizable(table, epsilon=epsilon, domains=domains)
     cost = Cost(mechanism="randomized response", epsilon=exact(epsilon, what="epsilon") * len(columns))
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:

@@ -8,15 +8,16 @@
 Everything that can be refused is refused before: from the reservation on the budget is gone, whatever happens.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from privacy_plugin.budget import SUBSTITUTED, Budget
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger, Release
-from privacy_plugin.sources import Fingerprint
+from privacy_plugin.sources import Fingerprint, open_source
 from privacy_plugin.sources.content import content_fingerprint
 
 
@@ -93,6 +94,24 @@ def spending(cost: Cost, *, ledger: BudgetLedger | None, dataset: str | None, pr
     spent = Spending(private=private, ledger=ledger, number=number)
     yield spent
     spent.commit()
+
+
+def table_to_release(
+    data: Any,
+    *,
+    columns: Sequence[str],
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    role: str = "columns",
+    ledger: BudgetLedger | None,
+    dataset: str | None,
+) -> FrequencyTable:
+    """Read the columns that a mechanism releases; names that are none, and half of a budget, are refused first."""
+    require_together(ledger, dataset)
+    source = open_source(data)
+    require_columns(columns, source.columns, role=role)
+    for name in domains or {}:
+        require_columns([name], list(columns), role="domains")
+    return source.frequencies(list(columns))
 
 
 def require_together(ledger: BudgetLedger | None, dataset: str | None) -> None:

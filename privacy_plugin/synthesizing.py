@@ -18,12 +18,11 @@ from privacy_plugin.anonymizers.synthesis import (
     synthesize_cells,
     synthesize_rows,
 )
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.sources import open_source
-from privacy_plugin.spending import Cost, require_together, spending
+from privacy_plugin.spending import Cost, spending, table_to_release
 
 
 def synthesize(
@@ -57,14 +56,7 @@ def synthesize(
     >>> len(made.table), str(made.ledger)
     (1000, 'epsilon 1, delta 1e-06 a row')
     """
-    require_together(ledger, dataset)
-    source = open_source(data)
-    require_columns(columns, source.columns, role="columns")
-    for name in domains or {}:
-        require_columns([name], list(columns), role="domains")
-    if given is not None:
-        require_columns([given], list(columns), role="given")
-    table = source.frequencies(list(columns))
+    table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
     require_synthesis(table, epsilon=epsilon, delta=delta, unit=unit, model=model, given=given, domains=domains)
     cost = synthesis_cost(epsilon=epsilon, delta=delta, unit=unit, columns=len(columns))
     common: dict[str, Any] = {"model": chosen_model(model, given, unit=unit), "given": given, "domains": domains}
