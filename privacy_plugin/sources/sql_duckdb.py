@@ -45,6 +45,10 @@ class DuckDBRules:
         """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
         return sa.literal_column(duckdb_terms.group_term(_quoted(column), column.type))
 
+    def kept(self, expression: Expression) -> Expression:
+        """Change nothing: all values of a column are of its type."""
+        return expression
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read huge numbers, which travel as text."""
         return duckdb_terms.group_decoder(column.type)

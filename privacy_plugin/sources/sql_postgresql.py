@@ -60,6 +60,10 @@ class PostgresqlRules:
             return sa.func.nullif(expression, sa.literal_column("'NaN'"))
         return sa.collate(sa.cast(expression, sa.Text), "C")
 
+    def kept(self, expression: Expression) -> Expression:
+        """Change nothing: all values of a column are of its type."""
+        return expression
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Take the values as the driver reads them."""
         return None

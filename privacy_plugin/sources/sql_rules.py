@@ -66,6 +66,9 @@ class Rules(Protocol):
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Return the expression whose equality is the equality of values, with one form for missing."""
 
+    def kept(self, expression: Expression) -> Expression:
+        """Return the expression so that a table made from it keeps every value as it is."""
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""
 

@@ -192,7 +192,9 @@ class SqlTable:
             return
         with temporary_tables(connection, self._rules) as temporary:
             with told_as_source_error(connection, f"copying {self._origin.label}, which is no stored table,"):
-                temporary.created("held", self._selected(described), ())
+                values = [(column.name, self._rules.kept(self._origin.column(column.name))) for column in described]
+                copied = [value.label(quoted_name(name, True)) for name, value in values]
+                temporary.created("held", sa.select(*copied).select_from(self._origin.clause), ())
             copy = named_origin((temporary.full_name("held"),), connection.dialect)
             yield SqlTable(connection, copy, described)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.operators import custom_op
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import RowHashes
@@ -42,6 +43,10 @@ class SqliteRules:
         """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
         expression = origin.column(column.name)
         return expression if column.bytewise else sa.collate(expression, "BINARY")
+
+    def kept(self, expression: Expression) -> Expression:
+        """Take the affinity away: by it a copy of a view of numbers and text may make the text '01' the number 1."""
+        return sa.UnaryExpression(expression, operator=custom_op("+"))
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""

@@ -161,6 +161,12 @@ def test_a_view_of_numbers_and_text_keeps_both() -> None:
     visits, register = sql_table(engine, "texts"), sql_table(engine, "register")
     known: dict[str, Hierarchy] = {"code": TableHierarchy({"01": ("*",), 1: ("*",)})}
     assert pp.k_map(visits, population=register, quasi_identifiers=["code"], hierarchies=known).value == 1
+    content = register.fingerprint()
+    with snapshots(visits, register) as (table, population):
+        assert population is not None
+        assert population.fingerprint() == content
+        assert pp.k_anonymity(population, quasi_identifiers=["code"]).value == 1
+        assert pp.k_map(table, population=population, quasi_identifiers=["code"], hierarchies=known).value == 1
 
 
 def test_a_population_that_was_joined_by_other_hierarchies_is_refused(tmp_path: Path) -> None:
