@@ -36,7 +36,8 @@ def private_itemsets(
     The mechanism is in `privacy_plugin.anonymizers.private_itemsets`. `support`: the share of the rows beyond which an
     itemset counts as frequent, chosen without looking at the data. `longest` limits the items of an itemset. A draw
     says something where its `.epsilon_draw` is above `.informative_epsilon()`. With a budget `ledger` (and the
-    `dataset`'s name there) epsilon and delta are reserved before anything is drawn, in the unit "row".
+    `dataset`'s name there) epsilon and delta are reserved before anything is drawn, in the unit "row"; TooLargeError,
+    where too many itemsets stand in the way, comes before that.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})

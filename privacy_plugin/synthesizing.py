@@ -45,10 +45,11 @@ def synthesize(
     there is no delta, and a row has the sum over its columns; the result's `ledger` states both. The mechanisms are in
     `privacy_plugin.anonymizers.synthesis`. `model`: "code tree", a decision tree for every column over those before
     it, or "pairs", tables of two columns; the second goes with `given`: a column to cross every table with, usually the
-    one to predict; choose it without looking at the data. `domains` declares values; where it does not, those that
-    occur are assumed public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and delta
-    are reserved before anything is drawn, in the unit "row". Numbers with many values should be grouped into intervals
-    first.
+    one to predict; choose it without looking at the data. "literal tree" is the thesis' own, for cells and few columns:
+    TooLargeError where noise makes it too large, before anything is spent if the schema and epsilon tell. `domains`
+    declares values; where it does not, those that occur are assumed public. With a budget `ledger` (and the `dataset`'s
+    name there) the row's whole epsilon and delta are reserved before anything is drawn, in the unit "row". Numbers with
+    many values should be grouped into intervals first.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
