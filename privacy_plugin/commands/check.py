@@ -73,7 +73,7 @@ def check(
     show_verdict(terminal.people, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
     if recorded["certificate"]:
         terminal.say(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
-    if any(name in opened.source.columns for name in rules.rules.columns("identifier")) and not verdict.findings:
+    if any(name in source.columns for name in rules.rules.columns("identifier")) and not verdict.findings:
         terminal.note("to judge the table as it would be without its identifiers, give --without-identifiers")
     terminal.result({**verdict.to_dict(reveal=reveal), **recorded})
     return exit_code(verdict)

@@ -52,6 +52,14 @@ def test_identifiers_can_be_left_out_of_the_question(folder: Path, run: Run) -> 
     assert document(result)["rows"] == 81
 
 
+def test_the_hint_is_not_given_to_whoever_followed_it(folder: Path, run: Run) -> None:
+    path = folder / "empty.csv"
+    people().iloc[:0].to_csv(path, index=False)
+    result = run("check", path, "-p", folder / "policy.yaml", "--without-identifiers")
+    assert result.exit_code == 2
+    assert "--without-identifiers" not in words(result)
+
+
 def test_an_undeclared_column_keeps_the_gate_closed(folder: Path, run: Run) -> None:
     path = released(folder, people().assign(extra="x"))
     result = run("check", path, "-p", folder / "policy.yaml")
