@@ -35,8 +35,8 @@ types: .venv/dev
 	$(BIN)/mypy
 
 docs: .venv/dev
-	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin/frequency privacy_plugin/metrics privacy_plugin/errors.py
-	$(BIN)/pdoc --output-directory site privacy_plugin '!privacy_plugin.demo.definitions'
+	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin
+	$(BIN)/pdoc --output-directory site privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
 
 # The locks: exact versions with hashes for development; users get the ranges of pyproject.toml.
 lock:

@@ -151,7 +151,7 @@ def balanced_chain(shape: tuple[int, ...]) -> list[Node]:
     """Return a chain from the most specific node to the most general one: columns rise as evenly as they can.
 
     >>> balanced_chain((3, 2))
-    [(0, 0), (1, 0), (1, 1), (2, 1)]
+    [(0, 0), (1, 0), (2, 0), (2, 1)]
     """
     steps = [((level + 1) / (levels - 1), axis) for axis, levels in enumerate(shape) for level in range(levels - 1)]
     chain = [(0,) * len(shape)]
