@@ -4,6 +4,7 @@ An option of a method is a keyword of the function behind it; what a policy says
 """
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -27,7 +28,7 @@ Hierarchies = Mapping[str, Hierarchy]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draw:
+class Draw(ABC):
     """A randomized method with its options and columns, ready to be checked against data and drawn."""
 
     options: Mapping[str, Any]
@@ -35,16 +36,16 @@ class Draw:
     hierarchies: Hierarchies = field(repr=False)
 
     @property
+    @abstractmethod
     def cost(self) -> Cost:
         """What the draw is going to spend."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prepared(self, table: FrequencyTable, generator: Any) -> Callable[[], Any]:
         """Refuse whatever the draw would refuse, while no budget is spent, and return what draws.
 
         What is drawn has `frequencies` and tells about itself with `to_dict`.
         """
-        raise NotImplementedError
 
 
 class LatticeDraw(Draw):

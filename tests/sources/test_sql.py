@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.dialects import mysql
 
-from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, SourceError
+from privacy_plugin.errors import ColumnError, HierarchyError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
-from privacy_plugin.sources.sql_origin import split_name
-from privacy_plugin.sources.sql_rules import rules_of
-from tests.sources.loading import DATABASES, LOADERS, shared_postgresql, text_table
+from tests.sources.loading import DATABASES, LOADERS, text_table
 
 
 def values(source: Any, column: str) -> list[Any]:
@@ -362,69 +359,3 @@ def test_queries_are_tables(engine: str, tmp_path: Path) -> None:
     if engine == "postgresql":  # the others rename the second one
         with pytest.raises(ColumnError, match="more than one column named 'city'"):
             _ = sql_table(bind, sa.text(f"SELECT city, city FROM {name}")).columns
-
-
-def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
-    run(sqlite, 'CREATE TABLE "a""b" AS SELECT 1 AS x')
-    table = sql_table(sqlite, 'main."a""b"')
-    assert (table.bind, table.name, table.engine) == (sqlite, '"main"."a""b"', "sqlite")
-    with sqlite.connect() as connection:
-        assert connection.execute(sa.select(sa.text("*")).select_from(table.selectable)).all() == [(1,)]
-        assert connection.exec_driver_sql(f"SELECT * FROM {table.name}").all() == [(1,)]
-    assert sql_table(sqlite, sa.text("SELECT 1 AS x")).name is None
-
-
-def test_what_is_no_table(sqlite: sa.Engine) -> None:
-    with pytest.raises(SourceError, match="cannot read int as a table"):
-        sql_table(sqlite, 5)
-    with pytest.raises(SourceError, match="cannot reach a database through str"):
-        sql_table("sqlite://", "t")  # type: ignore[arg-type]
-    with pytest.raises(SourceError, match="does it exist"):
-        _ = sql_table(sqlite, "missing").columns
-    for statement in ("DROP TABLE t", "INSERT INTO t VALUES (1)", "nonsense"):
-        with pytest.raises(SourceError):
-            _ = sql_table(sqlite, sa.text(statement)).columns
-
-
-def test_unsupported_databases_are_refused() -> None:
-    with pytest.raises(SourceError, match=r"mysql is not supported; valid are duckdb, postgresql, sqlite\. How a"):
-        rules_of(mysql.dialect())
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("t", ("t",)),
-        ("s.t", ("s", "t")),
-        ('"s.x"."t""y"', ("s.x", 't"y')),
-        ('s."t"', ("s", "t")),
-        ("c.s.t", ("c", "s", "t")),
-    ],
-)
-def test_names(name: str, parts: tuple[str, ...]) -> None:
-    assert split_name(name) == parts
-
-
-@pytest.mark.parametrize("name", ["", ".", "s.", ".t", "a.b.c.d", '"t', '"t"x', '""'])
-def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(ParameterError):
-        split_name(name)
-
-
-def test_no_password_in_messages() -> None:
-    url = "postgresql+psycopg://someone:secret@127.0.0.1:1/db?password=hidden&connect_timeout=2"
-    with pytest.raises(SourceError, match=r"postgresql at 127\.0\.0\.1:1, database 'db'") as caught:
-        _ = sql_table(sa.create_engine(url), "t").columns
-    assert "secret" not in str(caught.value)
-    assert "hidden" not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
-
-
-@pytest.mark.postgres
-def test_no_values_in_messages() -> None:
-    query = sa.text("SELECT CAST(v AS int) AS a FROM (VALUES ('marker-4711')) AS t(v)")
-    with pytest.raises(SourceError) as caught:
-        sql_table(shared_postgresql(), query).frequencies(["a"])
-    assert "marker" not in str(caught.value)
-    assert caught.value.__suppress_context__
