@@ -18,7 +18,7 @@ from tests.expectations.examples import POLICY, frame
 
 HIERARCHY = {"tree": {"*": {"lungs": ["asthma", "flu"], "joints": ["gout"]}}}
 
-AS_STORED = {"table": [["asthma", "lungs", "*", "*"], ["flu", "lungs", "*", "*"], ["gout", "joints", "*", "*"]]}
+AS_STORED = {"table": [["asthma", "lungs", "*"], ["flu", "lungs", "*"], ["gout", "joints", "*"]]}
 
 
 def policy(**changes: Any) -> Policy:
