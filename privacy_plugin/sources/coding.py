@@ -1,6 +1,6 @@
 """Columns as integer codes into a list of raw values: the form in which engines hand over their data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +101,20 @@ def compacted(column: CodedColumn) -> CodedColumn:
     numbers = np.cumsum(used) - 1
     values = [value for value, occurs in zip(column.values, used, strict=True) if occurs]
     return CodedColumn(codes=numbers[column.codes], values=values)
+
+
+def require_groups(table: FrequencyTable, count_rows: Callable[[], int]) -> FrequencyTable:
+    """Refuse a table that has rows and shows none.
+
+    DuckDB 2.0.0 does that to what was created empty by a query and filled in the same transaction: its statistics say
+    that there is nothing to group.
+    """
+    if not table.distinct and (rows := count_rows()):
+        raise SourceError(
+            f"the engine counts {rows} rows but returns no group of them; its statistics of the table are wrong: "
+            "write the table again in one statement, or reopen the database"
+        )
+    return table
 
 
 def require_units(unit: str, absent: int) -> None:

@@ -14,7 +14,7 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import SUPPRESSED, Value
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
-from privacy_plugin.sources.coding import CodedColumn, grouped_table
+from privacy_plugin.sources.coding import CodedColumn, grouped_table, require_groups
 from privacy_plugin.sources.digest import checked_buckets, compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.duckdb_terms import (
@@ -66,7 +66,8 @@ class DuckDBRelation:
             groups = self._asked(query).to_arrow_table()
         coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
         missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
-        return grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
+        table = grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
+        return require_groups(table, self.row_count)
 
     def joined_groups(
         self, population: Source, columns: Sequence[str], meaning: Meaning | None = None

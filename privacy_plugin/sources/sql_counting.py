@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, grouped_table
+from privacy_plugin.sources.coding import CodedColumn, grouped_table, require_groups
 from privacy_plugin.sources.sql_origin import Origin
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn
 
@@ -28,7 +28,14 @@ def counted(
     coded = [_decoded(rules, column, group) for column, group in zip(columns, groups, strict=True)]
     absent_rows = 0 if unit is None else int(numbers[0].sum())
     names = [column.name for column in columns]
-    return grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
+    table = grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
+    return require_groups(table, lambda: row_count(connection, rules, origin))
+
+
+def row_count(connection: Connection, rules: Rules, origin: Origin) -> int:
+    """Count the rows."""
+    query = sa.select(rules.functions.count(sa.literal_column("*"))).select_from(origin.clause)
+    return int(connection.execute(query).scalar_one())
 
 
 def _decoded(rules: Rules, column: SqlColumn, group: CodedColumn) -> CodedColumn:

@@ -16,7 +16,7 @@ from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
-from privacy_plugin.sources.sql_counting import counted
+from privacy_plugin.sources.sql_counting import counted, row_count
 from privacy_plugin.sources.sql_drawn_rows import drawn_query
 from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_joining import comparable, grouped_sides, joined_query, readable, renamed_sides
@@ -156,8 +156,7 @@ class SqlTable:
     def row_count(self) -> int:
         """Count the rows in the database."""
         with self._connected("counting rows") as connection:
-            query = sa.select(self._rules.functions.count(sa.literal_column("*"))).select_from(self._origin.clause)
-            return int(connection.execute(query).scalar_one())
+            return row_count(connection, self._rules, self._origin)
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Identify the content; hashes are computed in the database."""
