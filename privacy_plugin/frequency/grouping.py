@@ -25,7 +25,8 @@ def pack(columns: Sequence[npt.NDArray[np.integer]], cardinalities: Sequence[int
         if size * max(cardinality, 1) > _LARGEST_KEY:
             distinct, ranks = np.unique(packed, return_inverse=True)
             packed, size = ranks.astype(np.int64), len(distinct)
-        packed = packed * max(cardinality, 1) + codes
+        packed *= max(cardinality, 1)
+        packed += codes
         size *= max(cardinality, 1)
     return packed, size
 
@@ -35,15 +36,37 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
 
     Returns (group of each row, position of one row of each group).
     """
-    if size <= min(_DENSE_LIMIT, 8 * len(packed) + 1024):  # small range: counting beats sorting
-        places = np.full(size, -1, dtype=np.int64)
-        places[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
+    if _is_dense(packed, size):
+        places = _places(packed, size)
         used = np.flatnonzero(places >= 0)
         first = places[used]
         places[used] = np.arange(len(used))
         return places[packed], first
     _, first, groups = np.unique(packed, return_index=True, return_inverse=True)
     return groups.astype(np.int64), first.astype(np.int64)
+
+
+def ascending(packed: Integers, size: int) -> Integers | None:
+    """Return the order that sorts packed rows, or None where two of them are equal."""
+    if _is_dense(packed, size):
+        places = _places(packed, size)
+        order = places[places >= 0]
+        return order if len(order) == len(packed) else None
+    order = np.argsort(packed)
+    inorder = packed[order]
+    return order if (inorder[1:] > inorder[:-1]).all() else None
+
+
+def _is_dense(packed: Integers, size: int) -> bool:
+    """Tell whether the range is so small that counting beats sorting."""
+    return size <= min(_DENSE_LIMIT, 8 * len(packed) + 1024)
+
+
+def _places(packed: Integers, size: int) -> Integers:
+    """Return for every number of the range the first row that has it, or -1."""
+    places = np.full(size, -1, dtype=np.int64)
+    places[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
+    return places
 
 
 def sum_by(groups: Integers, weights: Integers, length: int) -> Integers:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError, require_columns
-from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
-from privacy_plugin.frequency.values import Value, canonical, key, sorted_values
+from privacy_plugin.frequency.grouping import Codes, Integers, ascending, group, pack, sum_by
+from privacy_plugin.frequency.values import Value, canonical, key, one_plain_type, sorted_values
 
 Dictionary = tuple[Value, ...]
 
@@ -239,15 +239,11 @@ def _canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     """Return the new position of each raw value, and the sorted canonical values."""
     values = [canonical(value) for value in raw]
     # Of one plain type, equal values and only those mean the same; otherwise keys tell apart what hashes alike.
-    keys: list[Any] = values if _one_plain_type(values) else [key(value) for value in values]
+    keys: list[Any] = values if one_plain_type(values) else [key(value) for value in values]
     by_key = dict(zip(keys, values, strict=True))
     dictionary = tuple(sorted_values(by_key.values()))
     numbers = {value if keys is values else key(value): number for number, value in enumerate(dictionary)}
     return np.array([numbers[each] for each in keys], dtype=np.int32), dictionary
-
-
-def _one_plain_type(values: Sequence[Value]) -> bool:
-    return {type(value) for value in values} - {type(None)} in ({str}, {int})
 
 
 def _assemble(
@@ -263,35 +259,30 @@ def _assemble(
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
     if len(counts) != len(packed):
         raise ParameterError(f"every row needs a count; given: {len(packed)} rows, {len(counts)} counts")
-    groups, first = group(packed, size)
-    if unit is not None and len(first) != len(packed):
+    rows, totals = _merged(packed, size, counts.astype(np.int64), unit)
+    matrix = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
+    remaining = []
+    for position, (column_codes, dictionary) in enumerate(zip(codes, dictionaries, strict=True)):
+        selected = column_codes[rows]
+        used = np.bincount(selected, minlength=len(dictionary)) > 0
+        if used.all():
+            matrix[:, position] = selected
+            remaining.append(tuple(dictionary))
+            continue
+        matrix[:, position] = (np.cumsum(used) - 1)[selected]
+        remaining.append(tuple(v for v, u in zip(dictionary, used, strict=True) if u))
+    return FrequencyTable(columns=columns, codes=matrix, counts=totals, dictionaries=tuple(remaining), unit=unit)
+
+
+def _merged(packed: Integers, size: int, counts: Integers, unit: str | None) -> tuple[Integers, Integers]:
+    """Return one of equal rows each, in ascending order, with its count; an engine's rows are distinct already."""
+    order = ascending(packed, size)
+    if order is not None:
+        return order, counts[order]
+    if unit is not None:
         raise ParameterError(
             f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "
             "store missing values in one form only"
         )
-    kept, remaining = [], []
-    for column_codes, dictionary in zip(codes, dictionaries, strict=True):
-        selected = column_codes[first]
-        used = np.bincount(selected, minlength=len(dictionary)) > 0
-        if used.all():
-            kept.append(selected)
-            remaining.append(tuple(dictionary))
-            continue
-        numbers = (np.cumsum(used) - 1).astype(np.int32)
-        kept.append(numbers[selected])
-        remaining.append(tuple(v for v, u in zip(dictionary, used, strict=True) if u))
-    matrix = np.empty((len(first), len(columns)), dtype=np.int32, order="F")
-    for position, column in enumerate(kept):
-        matrix[:, position] = column
-    return FrequencyTable(
-        columns=columns,
-        codes=matrix,
-        counts=_summed(groups, first, counts.astype(np.int64)),
-        dictionaries=tuple(remaining),
-        unit=unit,
-    )
-
-
-def _summed(groups: Integers, first: Integers, counts: Integers) -> Integers:
-    """Sum counts by group; where every row is a group of its own, as engines return them, this only sorts."""
-    return counts[first] if len(first) == len(groups) else sum_by(groups, counts, len(first))
+    groups, first = group(packed, size)
+    return first, sum_by(groups, counts, len(first))

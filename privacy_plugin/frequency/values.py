@@ -166,9 +166,15 @@ def key(value: Value) -> Key:
 def sorted_values(values: Iterable[Value]) -> list[Value]:
     """Sort canonical values: missing first, then booleans, numbers, times, text; numbers by size."""
     listed = list(values)
-    if {type(value) for value in listed} in ({str}, {int}):
-        return sorted(listed)  # type: ignore[type-var]  # the same order, without a key each
-    return sorted(listed, key=_sort_key)
+    if not one_plain_type(listed):
+        return sorted(listed, key=_sort_key)
+    present = [value for value in listed if value is not None]
+    return [None] * (len(listed) - len(present)) + sorted(present)  # without a key each
+
+
+def one_plain_type(values: Iterable[Value]) -> bool:
+    """Tell whether all values that are not missing are text, or all whole numbers."""
+    return {type(value) for value in values} - {type(None)} in ({str}, {int})
 
 
 def _sort_key(value: Value) -> tuple[Any, ...]:

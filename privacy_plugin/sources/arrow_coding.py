@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,9 +22,12 @@ def code_array(column: Any, name: str) -> CodedColumn:
         return code_exactly(_python_values(array, name))
     values = _python_values(encoded.dictionary, name)
     indices = encoded.indices
+    if indices.type not in (pa.int32(), pa.int64()):  # a narrow index may have no room for one more number
+        indices = indices.cast(pa.int64())
     if indices.null_count:
-        indices = pc.fill_null(indices.cast(pa.int64()), len(values))
-    return CodedColumn(codes=indices.to_numpy().astype(np.int64), values=[*values, None])
+        indices = pc.fill_null(indices, pa.scalar(len(values), indices.type))
+        values.append(None)
+    return CodedColumn(codes=indices.to_numpy(), values=values)
 
 
 def _plain(array: Any) -> Any:

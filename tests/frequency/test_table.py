@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError
 from privacy_plugin.frequency import FrequencyTable, merge
-from privacy_plugin.frequency.grouping import group, pack, sum_by
+from privacy_plugin.frequency.grouping import ascending, group, pack, sum_by
 from tests.oracles.frequencies import count_rows, meaning
 
 NAMES = ["a", "b", "c"]
@@ -192,6 +192,17 @@ def test_packing_tells_rows_apart(rows: list[Any], sizes: tuple[int, ...]) -> No
     assert len(first) == len(set(rows))
     assert all(rows[first[members[i]]] == rows[i] for i in range(len(rows)))
     assert sum_by(members, np.ones(len(rows), dtype=np.int64), len(first)).sum() == len(rows)
+
+
+@given(st.lists(st.integers(0, 40), max_size=12), st.sampled_from([41, 2**40]))
+def test_ascending_orders_what_is_distinct(numbers: list[int], size: int) -> None:
+    packed = np.array(numbers, dtype=np.int64)
+    order = ascending(packed, size)
+    if len(set(numbers)) < len(numbers):
+        assert order is None
+    else:
+        assert order is not None
+        assert packed[order].tolist() == sorted(numbers)
 
 
 def test_sums_are_exact() -> None:
