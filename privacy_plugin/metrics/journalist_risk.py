@@ -2,20 +2,16 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
-from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
-from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric
-
-Variant = Literal["highest", "average", "share_at_risk"]
+from privacy_plugin.metrics.risk_variants import Variant, require_variant, share_at_risk
 
 
 def require_options(
@@ -23,12 +19,7 @@ def require_options(
 ) -> None:
     """Refuse a variant that does not exist, and a threshold that does not go with it."""
     require_hierarchies(hierarchies)
-    if variant not in ("highest", "average", "share_at_risk"):
-        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
-    if (threshold is not None) != (variant == "share_at_risk"):
-        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
-    if threshold is not None and not 0 <= exact(threshold, what="threshold") <= 1:
-        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
+    require_variant(variant, threshold)
 
 
 @metric(
@@ -90,14 +81,11 @@ def journalist_risk(
 
 
 def _value(people: Integers, sizes: Integers, variant: str, threshold: float | None) -> Quantity:
-    rows = int(sizes.sum())
     if variant == "highest":
         return Fraction(1, int(people.min()))
     if variant == "average":
         return max(_mean_over_rows(people, sizes), Fraction(len(people), int(people.sum())))
-    limit = exact(threshold, what="threshold")
-    # 1/F > p/q exactly when q > p*F
-    return Fraction(int(sizes[limit.denominator > limit.numerator * people.astype(object)].sum()), rows)
+    return share_at_risk(people, sizes, threshold)
 
 
 def _mean_over_rows(people: Integers, sizes: Integers) -> Fraction:

@@ -2,27 +2,12 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
 
-import numpy as np
-
-from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
-
-Variant = Literal["highest", "average", "share_at_risk"]
-
-
-def require_variant(variant: Variant = "highest", threshold: float | None = None) -> None:
-    """Refuse a variant that does not exist, and a threshold that does not go with it."""
-    if variant not in ("highest", "average", "share_at_risk"):
-        raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
-    if (threshold is not None) != (variant == "share_at_risk"):
-        raise ParameterError("threshold goes with variant='share_at_risk', and only with it")
-    if threshold is not None and not 0 <= exact(threshold, what="threshold") <= 1:
-        raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
+from privacy_plugin.metrics.risk_variants import Variant, require_variant, share_at_risk
 
 
 @metric(
@@ -78,13 +63,10 @@ def reidentification_risk(
     )
 
 
-def _value(sizes: np.ndarray[tuple[int], np.dtype[np.int64]], variant: str, threshold: float | None) -> Quantity:
+def _value(sizes: Integers, variant: str, threshold: float | None) -> Quantity:
     people = int(sizes.sum())
     if variant == "highest":
         return Fraction(1, int(sizes.min()))
     if variant == "average":
         return Fraction(len(sizes), people)
-    limit = exact(threshold, what="threshold")
-    # 1/n > p/q exactly when q > p*n
-    at_risk = int(sizes[limit.denominator > limit.numerator * sizes.astype(object)].sum())
-    return Fraction(at_risk, people)
+    return share_at_risk(sizes, sizes, threshold)

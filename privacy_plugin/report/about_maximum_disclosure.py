@@ -44,7 +44,7 @@ def _entropy(found: DisclosureMeasurement, finding: Finding) -> Markup:
         band_chart(
             [(band["from"], band["to"], band["highest"]) for band in bands],
             limit=float(finding.limit.bounds[-1]),
-            words=str(finding.limit),
+            said=str(finding.limit),
             description=f"Bands of entropy and the highest disclosure of the classes in each: {ends}.",
         ),
         element("p", least, class_="note"),
@@ -67,7 +67,7 @@ def _curves(found: DisclosureMeasurement, finding: Finding) -> Markup | None:
         curve_chart(
             {_KINDS[name]: curve for name, curve in curves.items()},
             limit=float(finding.limit.bounds[-1]),
-            words=str(finding.limit),
+            said=str(finding.limit),
             description=description,
         ),
         element("details", element("summary", "The curves"), table("Maximum disclosure by knowledge", heads, rows)),

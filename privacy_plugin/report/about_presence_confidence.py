@@ -43,7 +43,7 @@ def _curve(found: PresenceConfidence, finding: Finding) -> Markup:
     numbers = table("Confidence and who reaches it", ["confidence", "people whose class reaches it"], rows)
     return element(
         "figure",
-        confidence_chart(points, limit=limit, words=str(finding.limit), description=description),
+        confidence_chart(points, limit=limit, said=str(finding.limit), description=description),
         element("details", element("summary", "The curve"), numbers),
     )
 

@@ -22,6 +22,14 @@ def line(start: Point, end: Point, colour: str, *, width: float = 1, dashes: str
     return element("line", **places, stroke=colour, stroke_width=f"{width:g}", stroke_dasharray=dashes)
 
 
+def path(points: Sequence[Point], colour: str, *, width: float = 2, dashes: str | None = None) -> Markup:
+    """Draw a line through points."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return element(
+        "polyline", points=places, fill="none", stroke=colour, stroke_width=f"{width:g}", stroke_dasharray=dashes
+    )
+
+
 def shape(
     corners: Sequence[Point], *, fill: str = "none", opacity: float = 1, stroke: str = "none", dashes: str | None = None
 ) -> Markup:

@@ -60,7 +60,7 @@ def test_the_curve_falls_by_the_people_of_each_class() -> None:
     spread = Spread(values=np.array([1.0, 0.5, 0.5, 0.9]), people=np.array([4, 1, 2, 3]))
     points = reached(spread)
     assert points == [(0.5, 1.0), (0.9, 0.7), (1.0, 0.4)]
-    drawn = confidence_chart(points, limit=0.9, words="at least 0.9", description="x < y")
+    drawn = confidence_chart(points, limit=0.9, said="at least 0.9", description="x < y")
     assert 'aria-label="x &lt; y"' in drawn
     heights = [float(point.split(",")[1]) for point in drawn.split('points="')[1].split('"')[0].split()]
     assert heights == sorted(heights)  # downwards on the page
