@@ -1,34 +1,16 @@
 """`anonymize`: by the method that the policy names, judged before it is put in place."""
 
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import sqlalchemy as sa
 import typer
 
-from privacy_plugin.anonymizing import anonymize as anonymized
-from privacy_plugin.commands.anonymized import show_anonymized
-from privacy_plugin.commands.inputs import (
-    Input,
-    ledger_for,
-    open_input,
-    open_population,
-    require_free,
-    without_identifiers,
-)
 from privacy_plugin.commands.options import Data, Force, Json, Ledger, PolicyFile, Population, Table, Url
 from privacy_plugin.commands.terminal import Terminal, command
-from privacy_plugin.commands.verdicts import exit_code, show_verdict
-from privacy_plugin.errors import ParameterError, PolicyError, SourceError
-from privacy_plugin.gate import Verdict, structure_problems
-from privacy_plugin.generalization import require_covered
-from privacy_plugin.plan import Plan, load_plan
-from privacy_plugin.policy import Policy
-from privacy_plugin.sources import Source, open_source, sql_table
-from privacy_plugin.sources.sql_origin import quote_name, split_name
+from privacy_plugin.errors import ParameterError
+
+if TYPE_CHECKING:
+    from privacy_plugin.plan import Plan
 
 Output = Annotated[
     str,
@@ -78,33 +60,44 @@ def anonymize(
     - `privacy-plugin anonymize -p policy.yaml --url duckdb:///warehouse.duckdb --table visits -o visits_release`
     - `privacy-plugin anonymize visits.csv -p synthesize.yaml -o synthetic.csv --ledger sqlite:///ledger.db`
     """
+    from privacy_plugin.anonymizing import anonymize as anonymized
+    from privacy_plugin.commands import inputs
+    from privacy_plugin.commands.anonymized import show_anonymized
+    from privacy_plugin.commands.staging import same_data, waiting_place
+    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.generalization import require_covered
+    from privacy_plugin.plan import load_plan
+    from privacy_plugin.policy import Policy
+
     terminal = Terminal(as_json=as_json)
     rules = Policy.load(policy)
-    opened = open_input(data, url, table)
-    require_free(output, exists=opened.exists(output), force=force)
-    others = open_population(rules, population, opened, policy_file=policy)
-    source = without_identifiers(opened.source, rules)
-    require_roles(rules, source)
+    opened = inputs.open_input(data, url, table)
+    inputs.require_free(output, exists=opened.exists(output), force=force)
+    others = inputs.open_population(rules, population, opened, policy_file=policy)
+    source = inputs.without_identifiers(opened.source, rules)
+    inputs.require_roles(rules, source)
     if reveal:
         require_covered(source, rules.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
     if rules.draw is not None and (plan or apply_plan):
         raise ParameterError(f"{rules.method} draws at random: there is no plan to save or apply")
-    with terminal.working(_WORDS[rules.draw is None]) as progress, ledger_for(rules, ledger):
-        with _staged(opened, output) as (target, reopen):
+    with terminal.working(_WORDS[rules.draw is None]) as progress, inputs.ledger_for(rules, ledger):
+        with waiting_place(opened, output) as (target, reopen):
             result = anonymized(source, policy=rules, target=target, population=others, plan=saved, progress=progress)
             progress("judging the result")
             staged = reopen()
             verdict = rules.judge(staged, population=others, fingerprint=True)
             if verdict.passed:
                 progress("writing")
-                staged.publish(output, columns=rules.rules.released, verify=_same_data(rules, verdict))
+                staged.publish(output, columns=rules.rules.released, verify=same_data(rules, verdict))
         if plan and result.plan and verdict.passed:
             _save(result.plan, plan)
         if report:
             progress("drawing the report")
+            from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
+
             verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
-            _write_report(report, rules, verdicts, result.plan)
+            write_report(report, policy=rules, verdicts=verdicts, plan=result.plan)
     show_anonymized(terminal, result, again=saved is not None)
     terminal.say(f"{verdict.rows:,} rows judged")
     show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
@@ -126,52 +119,8 @@ def anonymize(
 _WORDS = {True: "searching for the least generalization that meets the policy", False: "preparing the draw"}
 
 
-def require_roles(policy: Policy, source: Source) -> None:
-    """Refuse a table whose columns are not those of the policy."""
-    problems = structure_problems(policy.rules, source.columns)
-    if problems:
-        raise PolicyError("; ".join(problems))
-
-
-@contextmanager
-def _staged(opened: Input, output: str) -> Iterator[tuple[str, Callable[[], Source]]]:
-    """Give a place beside the output, and how to open what was written there; it is gone afterwards."""
-    if opened.engine is None:
-        path = Path(output)
-        staging = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
-        try:
-            yield str(staging), lambda: open_source(staging)
-        finally:
-            staging.unlink(missing_ok=True)
-        return
-    engine = opened.engine
-    parts = (*split_name(output)[:-1], f"privacy_plugin_judged_{secrets.token_hex(4)}")
-    name = ".".join(f'"{part}"' for part in parts)
-    try:
-        yield name, lambda: sql_table(engine, name)
-    finally:
-        with engine.begin() as connection:
-            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, engine.dialect)}"))
-
-
-def _same_data(policy: Policy, verdict: Verdict) -> Any:
-    """Return a check that the copy which is put in place is the table that was judged."""
-
-    def verify(copy: Source) -> None:
-        if copy.fingerprint(policy.rules.released) != verdict.fingerprint:
-            raise SourceError("the table changed while it was judged; nothing was written")
-
-    return verify
-
-
-def _save(plan: Plan, path: Path) -> None:
+def _save(plan: "Plan", path: Path) -> None:
     try:
         plan.save(path)
     except OSError as problem:
         raise ParameterError(f"cannot write the plan {str(path)!r}: {type(problem).__name__}") from None
-
-
-def _write_report(path: Path, policy: Policy, verdicts: list[tuple[str, Verdict]], plan: Plan | None) -> None:
-    from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
-
-    write_report(path, policy=policy, verdicts=verdicts, plan=plan)

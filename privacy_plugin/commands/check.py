@@ -4,8 +4,6 @@ from typing import Annotated, Any
 
 import typer
 
-from privacy_plugin.certificate import CertificateStore
-from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, without_identifiers
 from privacy_plugin.commands.options import (
     CertificateFolder,
     Data,
@@ -19,9 +17,6 @@ from privacy_plugin.commands.options import (
     WithoutIdentifiers,
 )
 from privacy_plugin.commands.terminal import Terminal, command
-from privacy_plugin.commands.verdicts import exit_code, show_verdict
-from privacy_plugin.measuring import reporting
-from privacy_plugin.policy import Policy
 
 Partition = Annotated[str | None, typer.Option(help="The partition this table is.", show_default=False)]
 
@@ -51,6 +46,12 @@ def check(
     - `privacy-plugin check visits.parquet -p policy.yaml --certificate-folder certificates --json`
     - `privacy-plugin check -p policy.yaml --url sqlite:///clinic.db --table visits --population register`
     """
+    from privacy_plugin.certificate import CertificateStore
+    from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, without_identifiers
+    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.measuring import reporting
+    from privacy_plugin.policy import Policy
+
     terminal = Terminal(as_json=as_json)
     rules = Policy.load(policy)
     opened = open_input(data, url, table)

@@ -1,19 +1,19 @@
 """`init`: propose a policy for a table nobody has described yet."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from privacy_plugin.commands.inputs import open_input, require_free
 from privacy_plugin.commands.options import Data, Force, Table, Url
 from privacy_plugin.commands.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.proposal import Proposal, propose
-from privacy_plugin.proposal_text import policy_text
+
+if TYPE_CHECKING:
+    from privacy_plugin.proposal import Proposal
 
 Output = Annotated[
     Path | None,
@@ -48,6 +48,10 @@ def init(
     - `privacy-plugin init visits.csv --output policy.yaml`
     - `privacy-plugin init --url duckdb:///warehouse.duckdb --table visits`
     """
+    from privacy_plugin.commands.inputs import open_input, require_free
+    from privacy_plugin.proposal import propose
+    from privacy_plugin.proposal_text import policy_text
+
     terminal = Terminal()
     if output is not None:
         require_free(str(output), exists=output.exists(), force=force)
@@ -75,7 +79,7 @@ def _write(path: Path, text: str) -> None:
         raise ParameterError(f"cannot write {str(path)!r}: {type(problem).__name__}") from None
 
 
-def _summary(proposal: Proposal) -> RichTable:
+def _summary(proposal: "Proposal") -> RichTable:
     table = RichTable(box=box.SIMPLE, pad_edge=False)
     for head in ("column", "proposed role", "values"):
         table.add_column(head)

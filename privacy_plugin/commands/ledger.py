@@ -1,18 +1,19 @@
 """`ledger`: what randomized releases have spent of every dataset's privacy budget, and what is left."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from privacy_plugin.budget import Budget, composed
 from privacy_plugin.commands.options import Json, Ledger
 from privacy_plugin.commands.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.ledger import BudgetLedger, Spend
-from privacy_plugin.ledger_in_use import LEDGER_VARIABLE
+
+if TYPE_CHECKING:
+    from privacy_plugin.budget import Budget
+    from privacy_plugin.ledger import Spend
 
 Dataset = Annotated[
     str | None, typer.Option(help="The dataset, as policies name it. Default: all.", show_default=False)
@@ -48,6 +49,10 @@ def ledger(
     - `privacy-plugin ledger --ledger sqlite:///ledger.db --dataset visits --set-cap 1 --delta 1e-6`
     - `export PRIVACY_PLUGIN_LEDGER=sqlite:///ledger.db`, then `privacy-plugin ledger --json`
     """
+    from privacy_plugin.budget import Budget
+    from privacy_plugin.ledger import BudgetLedger
+    from privacy_plugin.ledger_in_use import LEDGER_VARIABLE
+
     if not ledger:
         raise ParameterError(f"which ledger? Give --ledger sqlite:///ledger.db, or set {LEDGER_VARIABLE}")
     if set_cap is not None and dataset is None:
@@ -74,7 +79,9 @@ def _number(text: str, what: str) -> float | str:
         raise ParameterError(f"{what} must be a number such as 1, 1e-6 or 1/3") from None
 
 
-def _budget(dataset: str, unit: str, cap: Budget, entries: tuple[Spend, ...]) -> dict[str, Any]:
+def _budget(dataset: str, unit: str, cap: "Budget", entries: tuple["Spend", ...]) -> dict[str, Any]:
+    from privacy_plugin.budget import composed
+
     own = [entry for entry in entries if (entry.dataset, entry.unit) == (dataset, unit)]
     spent = composed((entry.budget, entry.neighbours) for entry in own)
     return {
@@ -86,7 +93,7 @@ def _budget(dataset: str, unit: str, cap: Budget, entries: tuple[Spend, ...]) ->
     }
 
 
-def _show(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple[Spend, ...]) -> None:
+def _show(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple["Spend", ...]) -> None:
     if not budgets:
         terminal.say("no budget was set yet; set one with --dataset and --set-cap")
         return

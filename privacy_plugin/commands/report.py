@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from privacy_plugin.certificate import CertificateStore
-from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, require_free, without_identifiers
 from privacy_plugin.commands.options import (
     CertificateFolder,
     Data,
@@ -20,9 +18,6 @@ from privacy_plugin.commands.options import (
     WithoutIdentifiers,
 )
 from privacy_plugin.commands.terminal import Terminal, command
-from privacy_plugin.commands.verdicts import exit_code, show_verdict
-from privacy_plugin.plan import load_plan
-from privacy_plugin.policy import Policy
 
 Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", show_default=False)]
 Before = Annotated[
@@ -61,17 +56,23 @@ def report(
     - `privacy-plugin report release.csv --policy policy.yaml --output report.html`
     - `privacy-plugin report release.csv -p policy.yaml -o report.html --before visits.csv --plan plan.json`
     """
+    from privacy_plugin.certificate import CertificateStore
+    from privacy_plugin.commands import inputs
+    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.plan import load_plan
+    from privacy_plugin.policy import Policy
+
     terminal = Terminal(as_json=as_json)
-    require_free(str(output), exists=output.exists(), force=force)
+    inputs.require_free(str(output), exists=output.exists(), force=force)
     rules = Policy.load(policy)
     shown_plan = load_plan(plan) if plan else None
-    opened = open_input(data, url, table)
-    others = open_population(rules, population, opened, policy_file=policy)
-    source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
+    opened = inputs.open_input(data, url, table)
+    others = inputs.open_population(rules, population, opened, policy_file=policy)
+    source = inputs.without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
     verdicts = []
-    with terminal.working("judging") as progress, ledger_for(rules, ledger):
+    with terminal.working("judging") as progress, inputs.ledger_for(rules, ledger):
         if before is not None:
-            earlier = without_identifiers(opened.beside(before), rules)
+            earlier = inputs.without_identifiers(opened.beside(before), rules)
             verdicts.append(("before", rules.judge(earlier, population=others)))
         verdict = rules.judge(source, population=others, fingerprint=True)
         verdicts.append(("after" if before is not None else opened.name, verdict))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privacy_plugin.commands import check as check_command
+from privacy_plugin.commands import inputs
 from tests.cli.conftest import Run, document, words, write_policy
 
 
@@ -98,7 +98,7 @@ def test_the_unexpected_is_named_by_its_kind_only(folder: Path, run: Run, monkey
     def stumble(*_: object) -> None:
         raise RuntimeError("zqsecret")
 
-    monkeypatch.setattr(check_command, "open_input", stumble)
+    monkeypatch.setattr(inputs, "open_input", stumble)
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
     assert result.exit_code == 2
     assert "unexpected RuntimeError" in document(result)["error"]["message"]
@@ -110,7 +110,7 @@ def test_an_interruption_is_neither_a_pass_nor_a_failure(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_command, "open_input", stop)
+    monkeypatch.setattr(inputs, "open_input", stop)
     assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 130
 
 
