@@ -1,55 +1,60 @@
 """Anonymize data as a policy says, by whatever method, and write the result where the data lies: one way at every door.
 
-Generalizing searches for the least change that meets the requirements. A randomized method spends privacy budget:
+A method that recodes searches for the least change it can, and applies it. A method that draws spends privacy budget:
 everything that can be refused is refused first, then the budget is reserved, the table drawn and written aside, and the
 spend committed with the content of what was written; only then is the table put in place.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from privacy_plugin.budget import Budget
-from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError
-from privacy_plugin.generalization import generalize
+from privacy_plugin.draws import Draw
+from privacy_plugin.errors import BudgetError, ColumnError
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger_in_use import ledger_in_use
-from privacy_plugin.methods import Draw
 from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
+from privacy_plugin.recoders import Found, Progress, Recoder
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.spending import Cost, spending
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anonymized:
     """What was made (a frame, or the source of the target), how, and which columns were left out.
 
-    A generalization has a `plan`. A randomized release has what was `drawn`, its `cost`, and what the dataset has
-    `remaining`.
+    A recoded table has what was `found`: a plan, or regions. A randomized release has what was `drawn`, its `cost`, and
+    what the dataset has `remaining`.
     """
 
     made: Any
     method: str
     left_out: tuple[str, ...]
-    plan: Plan | None = None
+    found: Found | None = None
     drawn: Any = None
     cost: Cost | None = None
     remaining: Budget | None = None
 
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that can be saved and applied again, if there is one."""
+        return self.found if isinstance(self.found, Plan) else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that holds no value of the table."""
-        found: dict[str, Any] = {"method": self.method, "left_out": list(self.left_out)}
+        told: dict[str, Any] = {"method": self.method, "left_out": list(self.left_out)}
         if self.plan is not None:
-            found["plan"] = self.plan.summary()
+            told["plan"] = self.plan.summary()
+        elif self.found is not None:
+            told["regions"] = self.found.to_dict()
         if self.cost is not None and self.remaining is not None:
-            found["drawn"] = self.drawn.to_dict()
-            found["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
-            found["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
-        return found
+            told["drawn"] = self.drawn.to_dict()
+            told["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
+            told["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
+        return told
 
 
 def anonymize(
@@ -72,45 +77,32 @@ def anonymize(
     one in use, see `privacy_plugin.ledger_in_use`), under the policy's dataset; a `generator` is for tests, and what it
     draws passes no gate.
     """
-    source = open_source(data)
-    draw = policy.draw
-    if draw is None:
-        return _generalized(source, policy, target, population, plan, constant, progress)
+    source, method = open_source(data), policy.anonymizer
+    method.require_usable(constant)
     if plan is not None:
-        raise ParameterError("a saved plan is a generalization; the policy draws at random instead")
+        method.require_plan()
+    if isinstance(method, Recoder):
+        return _recoded(source, policy, method, target, population, plan, progress)
+    assert isinstance(method, Draw)
     with _ledger(ledger) as books:
-        return _drawn(source, policy, draw, target, books, generator, progress)
+        return _drawn(source, policy, method, target, books, generator, progress)
 
 
-def _generalized(
+def _recoded(
     source: Source,
     policy: Policy,
+    method: Recoder,
     target: str | None,
     population: Any,
     plan: Plan | None,
-    constant: str | None,
     progress: Progress | None,
 ) -> Anonymized:
-    require_generalizable(policy, constant)
-    needed = any(requirement.definition.needs_population for requirement in policy.requirements)
-    others = population if needed else None
-    if plan is None:
-        plan = generalize(
-            source,
-            hierarchies=policy.hierarchies,
-            requirements=policy.requirements,
-            **policy.anonymize,
-            attributes=(*policy.quasi_identifiers, *policy.sensitive),
-            population=others,
-            unit=policy.rules.unit,
-            progress=progress,
-        )
-    elif set(plan.levels) != set(policy.hierarchies):
-        raise ParameterError("the plan was made for other quasi-identifiers than those of the policy")
+    others = population if method.needs_population else None
+    found = method.search(source, population=others, progress=progress) if plan is None else plan
     _tell(progress, "generalizing")
     kept = tuple(name for name in source.columns if policy.roles.get(name, "identifier") != "identifier")
-    made = plan.apply(source, target=target, keep=kept, population=others)
-    return Anonymized(made=made, method=policy.method, left_out=_others(source, kept), plan=plan)
+    made = method.apply(found, source, target=target, keep=kept, population=others)
+    return Anonymized(made=made, method=policy.method, left_out=_others(source, kept), found=found)
 
 
 def _drawn(
@@ -129,7 +121,7 @@ def _drawn(
     _tell(progress, "reading")
     table = source.frequencies(draw.columns)
     run = draw.prepared(table, generator)
-    _require_within(policy, draw.cost, ledger)
+    _require_within(policy, draw, ledger)
     with spending(draw.cost, ledger=ledger, dataset=policy.dataset, private=generator is None) as spent:
         _tell(progress, "drawing")
         drawn = run()
@@ -158,23 +150,12 @@ def account_of(drawn: Any) -> dict[str, Any]:
     return account
 
 
-def require_generalizable(policy: Policy, constant: str | None = None) -> None:
-    """Refuse to generalize without a hierarchy for every quasi-identifier but a constant one, or in vain."""
-    asked = [requirement for requirement in policy.requirements if requirement.definition.needs_ledger]
-    if asked:
-        raise PolicyError(f"{asked[0]}: no generalization meets it; name a randomized method under anonymize")
-    lacking = [c for c in policy.quasi_identifiers if c not in policy.hierarchies and c != constant]
-    if lacking:
-        raise PolicyError(f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}")
-    if constant in policy.hierarchies:
-        raise PolicyError(f"{constant!r} says which partition a row is in; it cannot be generalized too")
-
-
-def _require_within(policy: Policy, cost: Cost, ledger: BudgetLedger) -> None:
+def _require_within(policy: Policy, draw: Draw, ledger: BudgetLedger) -> None:
     """Refuse a draw whose table could not pass: nothing should be spent on it."""
+    cost = draw.cost
     spent = ledger.spent(dataset=policy.dataset, unit=cost.unit)
     after = ledger.after(dataset=policy.dataset, unit=cost.unit, budget=cost.budget, neighbours=cost.neighbours)
-    unmet = policy.unmet_budget(after, cost.unit)
+    unmet = draw.unmet(after)
     if unmet is not None:
         raise BudgetError(
             f"{policy.dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "

@@ -3,7 +3,6 @@
 import hashlib
 import importlib
 import json
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.budget import Budget
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -22,12 +20,11 @@ from privacy_plugin.errors import (
     unknown_name,
 )
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.gate import ROLES, WITHHELD, Rules, Verdict, judge, require_one_second_table
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
 from privacy_plugin.limits import KINDS
-from privacy_plugin.methods import METHODS, Draw, find_method
-from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.method import Method
+from privacy_plugin.methods import find_method
 from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
 
@@ -108,7 +105,8 @@ class Policy:
             population=population,
             notes=(*contradictions(used), *_unproven(requirements)),
         )
-        _require_budget(policy, anonymizes="anonymize" in given)
+        if "anonymize" in given:
+            policy.anonymizer.require_policy()
         return policy
 
     @property
@@ -142,23 +140,9 @@ class Policy:
         return Rules(dataset=self.dataset, roles=self.roles, requirements=self.requirements, digest=self.digest)
 
     @cached_property
-    def draw(self) -> Draw | None:
-        """How the policy's method draws; None where it generalizes."""
-        method = find_method(self.method)
-        if method.draw is None:
-            return None
-        return method.draw(options=self.anonymize, columns=self.rules.released, hierarchies=self.hierarchies)
-
-    def unmet_budget(self, total: Budget, unit: str) -> Requirement | None:
-        """Return the requirement on the privacy budget that a total would not meet, if there is one."""
-        for requirement in self.requirements:
-            if requirement.definition.needs_ledger and requirement.options["privacy_unit"] == unit:
-                allowed = exact(requirement.options.get("delta", 0))
-                value = total.epsilon if total.delta <= allowed else math.inf
-                stated = Measurement(metric=requirement.metric, value=value, parameters={}, rows=0, classes=0)
-                if not requirement.limit.holds(stated):
-                    return requirement
-        return None
+    def anonymizer(self) -> Method:
+        """The policy's method, with all that the policy says."""
+        return find_method(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
 
     def judge(
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
@@ -340,31 +324,3 @@ def _anonymize(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, Any
         return str(name), find_method(name).read(settings, released)
     except ParameterError as problem:
         raise PolicyError(f"anonymize: {problem}") from None
-
-
-def _require_budget(policy: Policy, *, anonymizes: bool) -> None:
-    """Hold a randomized method and the requirement on the privacy budget together, before anything is spent."""
-    asked = [r for r in policy.requirements if r.definition.needs_ledger]
-    if policy.draw is None:
-        if asked and anonymizes:
-            raise PolicyError(f"{asked[0]}: no generalization meets it; name a randomized method, {_RANDOMIZED}")
-        return
-    if policy.rules.unit is not None:
-        raise PolicyError(f"{policy.method} protects one row; it cannot count people by {policy.rules.unit!r}")
-    try:
-        cost = policy.draw.cost
-        budget = cost.budget
-    except ParameterError as problem:
-        raise PolicyError(f"anonymize: {problem}") from None
-    if not any(requirement.options["privacy_unit"] == cost.unit for requirement in asked):
-        raise PolicyError(
-            f"{policy.method} spends privacy budget ({cost}); require it to stay within one, such as "
-            f"privacy_budget: {{at_most: {written(budget.epsilon)}, delta: {written(budget.delta)}, "
-            f"privacy_unit: {cost.unit}}}"
-        )
-    unmet = policy.unmet_budget(budget, cost.unit)
-    if unmet is not None:
-        raise PolicyError(f"anonymize: {policy.method} spends {cost}, which alone does not meet {unmet}")
-
-
-_RANDOMIZED = " or ".join(f"{{method: {name}, ...}}" for name, method in METHODS.items() if method.randomized)

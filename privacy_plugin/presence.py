@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from privacy_plugin.anonymizers.multidimensional_presence import PresenceRegions, presence_regions
@@ -28,7 +29,7 @@ def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str
 
 
 def multidimensional_presence(
-    research: Any, *, population: Any, hierarchies: Mapping[str, Hierarchy], delta: Sequence[float]
+    research: Any, *, population: Any, hierarchies: Mapping[str, Hierarchy], delta: Sequence[float | Fraction | str]
 ) -> "PresenceGeneralization":
     """Generalize the research table region by region, as little as keeps every region delta-present (MPALM).
 

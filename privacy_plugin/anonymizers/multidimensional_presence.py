@@ -108,7 +108,7 @@ def presence_regions(
     *,
     population: FrequencyTable,
     hierarchies: Mapping[str, Hierarchy],
-    delta: Sequence[float],
+    delta: Sequence[float | Fraction | str],
 ) -> PresenceRegions:
     """Split the population top-down into regions that all stay delta-present.
 

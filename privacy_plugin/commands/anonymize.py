@@ -50,9 +50,10 @@ def anonymize(
     """Anonymize a table by the policy's method, judge the result, and only then write it.
 
     The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
-    hierarchy, and rows of classes that cannot be saved are left out, up to max_suppression. `epsilon_safe` and
-    `synthesize` draw at random and spend privacy budget from the ledger, whatever becomes of the result. Identifiers
-    are dropped. Exit 1 if the result does not meet the policy: then nothing is written.
+    hierarchy, and rows of classes that cannot be saved are left out, up to max_suppression. `multidimensional_presence`
+    generalizes region by region, until nobody of the population is surely in the table or surely not. `epsilon_safe`
+    and `synthesize` draw at random and spend privacy budget from the ledger, whatever becomes of the result.
+    Identifiers are dropped. Exit 1 if the result does not meet the policy: then nothing is written.
 
     For example:
 
@@ -79,9 +80,9 @@ def anonymize(
     if reveal:
         require_covered(source, rules.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
-    if rules.draw is not None and (plan or apply_plan):
-        raise ParameterError(f"{rules.method} draws at random: there is no plan to save or apply")
-    with terminal.working(_WORDS[rules.draw is None]) as progress, inputs.ledger_for(rules, ledger):
+    if plan or apply_plan:
+        rules.anonymizer.require_plan()
+    with terminal.working(rules.anonymizer.doing) as progress, inputs.ledger_for(rules, ledger):
         with waiting_place(opened, output) as (target, reopen):
             result = anonymized(source, policy=rules, target=target, population=others, plan=saved, progress=progress)
             progress("judging the result")
@@ -97,7 +98,7 @@ def anonymize(
             from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
 
             verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
-            write_report(report, policy=rules, verdicts=verdicts, plan=result.plan)
+            write_report(report, policy=rules, verdicts=verdicts, plan=result.found)
     show_anonymized(terminal, result, again=saved is not None)
     terminal.say(f"{verdict.rows:,} rows judged")
     show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
@@ -114,9 +115,6 @@ def anonymize(
         }
     )
     return exit_code(verdict)
-
-
-_WORDS = {True: "searching for the least generalization that meets the policy", False: "preparing the draw"}
 
 
 def _save(plan: "Plan", path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What was done to a table, in the terminal: the levels of a generalization, or what a draw spent."""
+"""What was done to a table, in the terminal: the levels of a generalization, its regions, or what a draw spent."""
 
 from rich import box
 from rich.table import Table
@@ -7,6 +7,7 @@ from rich.text import Text
 from privacy_plugin.anonymizing import Anonymized
 from privacy_plugin.commands.terminal import Terminal
 from privacy_plugin.plan import Plan
+from privacy_plugin.presence import PresenceGeneralization
 
 
 def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:
@@ -15,6 +16,9 @@ def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> N
         terminal.people.print(plan_table(result.plan))
         words = plan_words(result.plan)
         terminal.say(f"the plan when it was made: {words}" if again else words)
+        return
+    if isinstance(result.found, PresenceGeneralization):
+        terminal.say(region_words(result.found))
         return
     assert result.cost is not None  # what was not generalized was drawn, and has both
     assert result.remaining is not None
@@ -45,4 +49,12 @@ def plan_words(plan: Plan) -> str:
     return (
         f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} "
         f"{'people' if plan.unit else 'rows'} suppressed ({plan.suppressed_share:.2%}){certain}"
+    )
+
+
+def region_words(found: PresenceGeneralization) -> str:
+    """Say what regions cost, and what they reached."""
+    return (
+        f"{found.classes:,} regions, loss metric {found.loss_metric:.4g}; the probability of presence lies between "
+        f"{float(found.minimum):.4g} and {float(found.maximum):.4g}"
     )

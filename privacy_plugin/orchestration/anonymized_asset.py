@@ -5,12 +5,14 @@ from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.anonymizing import Anonymized, anonymize, require_generalizable
+from privacy_plugin.anonymizing import Anonymized, anonymize
+from privacy_plugin.draws import Draw
 from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset, population_of
 from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
+from privacy_plugin.presence import PresenceGeneralization
 
 
 def build_anonymized_asset(
@@ -33,18 +35,19 @@ def build_anonymized_asset(
     """Build an asset that is its upstream, anonymized by the method that the policy names.
 
     `generalize`: the least generalization that meets every requirement; the plan is saved in the folder of the
-    `certificates` resource, and levels, loss and suppressed rows are metadata. A randomized method draws from the
-    `ledger` resource (a `BudgetLedgerResource`); what it spent, its unit and what remains are metadata. Every run of
-    it spends anew, and partitions of one dataset spend from one budget.
+    `certificates` resource, and levels, loss and suppressed rows are metadata. `multidimensional_presence`: regions
+    that hide who of the `population` is in the table; their number, loss and the presence reached are metadata. A
+    randomized method draws from the `ledger` resource (a `BudgetLedgerResource`); what it spent, its unit and what
+    remains are metadata. Every run of it spends anew, and partitions of one dataset spend from one budget.
 
     With `table` only groups are read from the warehouse, and the `target` table (default: the asset's name) is
     replaced when the new one is complete. Without, the IO manager hands a frame over and takes the new frame. Columns
     that identify people, and columns without a role, are left out.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    drawn = rules.draw is not None
-    if not drawn:
-        require_generalizable(rules, partition_column)
+    method = rules.anonymizer
+    method.require_usable(partition_column)
+    drawn = isinstance(method, Draw)
 
     def make(run: Run) -> Made:
         with ledger_of(run.resources, ledger if drawn else None) as books:
@@ -63,11 +66,10 @@ def build_anonymized_asset(
             saved["plan"] = dg.MetadataValue.path(str(path))
         return result.made, {**anonymized_metadata(result), **saved}
 
-    words = "drawn at random within its privacy budget" if drawn else "generalized until it meets its privacy policy"
     return build_step(
         make,
         doing="anonymizing",
-        description=f"{rules.dataset}, {words}.",
+        description=f"{rules.dataset}, {method.done}.",
         name=name,
         asset=asset,
         table=table,
@@ -87,6 +89,8 @@ def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
     left_out = {"method": result.method, "left out": ", ".join(result.left_out) or "no column"}
     if result.plan is not None:
         return {**_plan_metadata(result.plan), **left_out}
+    if isinstance(result.found, PresenceGeneralization):
+        return {**_region_metadata(result.found), **left_out}
     assert result.cost is not None  # what was not generalized was drawn, and has both
     assert result.remaining is not None
     spent = result.cost.budget
@@ -118,4 +122,18 @@ def _plan_metadata(plan: Plan) -> dict[str, Any]:
         "suppressed share": plan.suppressed_share,
         f"{counted} read": plan.rows,
         **({} if plan.unit else {"dagster/row_count": plan.rows - plan.suppressed}),
+    }
+
+
+def _region_metadata(found: PresenceGeneralization) -> dict[str, Any]:
+    told = found.to_dict()
+    return {
+        "regions": found.classes,
+        "loss metric": found.loss_metric,
+        "discernibility": found.discernibility,
+        "least presence": told["minimum"],
+        "largest presence": told["maximum"],
+        "people of the population": told["population"],
+        "rows read": told["rows"],
+        "dagster/row_count": told["rows"],
     }

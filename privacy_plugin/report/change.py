@@ -1,19 +1,38 @@
-"""What the plan does to the table: levels, loss, suppressed rows."""
+"""What a generalization does to the table: levels, loss, suppressed rows; or regions, and what they reached."""
 
 from itertools import pairwise
 from typing import Any
 
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.plan import Plan
+from privacy_plugin.presence import PresenceGeneralization
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.lattice import lattice_figures, loss_words, search_words
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 
 
 def change(content: ReportContent) -> Markup:
-    """Show the level of every quasi-identifier and what the generalization costs."""
-    plan = content.plan
-    if plan is None:
+    """Show what was generalized, and what it costs."""
+    if content.plan is None:
         return Markup("")
+    return _levels(content.plan) if isinstance(content.plan, Plan) else _regions(content.plan)
+
+
+def _regions(found: PresenceGeneralization) -> Markup:
+    low, high = found.regions.delta
+    pairs: list[tuple[str, Child]] = [
+        ("Regions", f"{found.classes:,}, each with levels of its own"),
+        ("Loss metric", f"{found.loss_metric:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"),
+        (
+            "Presence",
+            f"{float(found.minimum):.4g} to {float(found.maximum):.4g} over the people of the population "
+            f"({float(low):g} to {float(high):g} asked for)",
+        ),
+    ]
+    return section("What was changed", definitions(pairs), identifier="change")
+
+
+def _levels(plan: Plan) -> Markup:
     pairs: list[tuple[str, Child]] = [
         (f"Loss ({plan.loss_name})", loss_words(plan)),
         (

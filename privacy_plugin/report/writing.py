@@ -9,8 +9,8 @@ from pathlib import Path
 from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate import Verdict
-from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
+from privacy_plugin.recoders import Found
 from privacy_plugin.report.banner import banner
 from privacy_plugin.report.certified import certified
 from privacy_plugin.report.change import change
@@ -39,7 +39,7 @@ def render_report(
     *,
     policy: Policy,
     verdicts: Sequence[tuple[str, Verdict]],
-    plan: Plan | None = None,
+    plan: Found | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
 ) -> str:
@@ -69,7 +69,7 @@ def write_report(
     *,
     policy: Policy,
     verdicts: Sequence[tuple[str, Verdict]],
-    plan: Plan | None = None,
+    plan: Found | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
 ) -> Path:

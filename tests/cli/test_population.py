@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from tests.cli.conftest import MARKERS, Run, people, write_policy
+from tests.cli.conftest import MARKERS, Run, people, words, write_policy
 
 PRESENCE: list[Any] = [{"delta_presence": {"between": [0, 0.5]}}, {"k_map": {"at_least": 2}}]
 
@@ -82,3 +82,35 @@ def test_a_table_is_generalized_until_nobody_stands_out_of_the_population(both: 
     told = json.loads(result.stdout)["verdict"]
     assert told["population_fingerprint"]["rows"] == len(people())
     assert run("check", both / "release.csv", *where).exit_code == 0
+
+
+def test_a_table_is_written_in_regions_that_hide_who_is_in_it(both: Path, run: Run) -> None:
+    people().drop(columns="remark").iloc[::3].to_csv(both / "visits.csv", index=False)
+    people().to_csv(both / "register.csv", index=False)
+    columns = {
+        "person": "identifier",
+        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
+        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
+        "illness": "insensitive",
+    }
+    regions = {"method": "multidimensional_presence"}
+    write_policy(both, columns=columns, requirements=[{"delta_presence": {"between": [0.2, 0.5]}}], anonymize=regions)
+    where = ["-p", both / "policy.yaml", "--population", both / "register.csv"]
+    made = ["anonymize", both / "visits.csv", *where, "-o", both / "release.csv"]
+    assert run("check", both / "visits.csv", *where, "--without-identifiers").exit_code == 1
+    refused = run(*made, "--plan", both / "plan.json")
+    assert refused.exit_code == 2
+    assert "has no plan to save" in words(refused)
+    result = run(*made, "--json", "--report", both / "report.html")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert (told["method"], told["verdict"]["passed"]) == ("multidimensional_presence", True)
+    assert told["regions"]["rows"] == len(pd.read_csv(both / "release.csv")) == 27
+    assert run("check", both / "release.csv", *where).exit_code == 0
+    assert "What was changed" in (both / "report.html").read_text()
+    by_people = run(*made, "--force")
+    assert f"{told['regions']['classes']} regions, loss metric" in words(by_people)
+    without = run("anonymize", both / "visits.csv", "-p", both / "policy.yaml", "-o", both / "other.csv")
+    assert without.exit_code == 2
+    assert "compares with the population" in words(without)
+    assert not (both / "other.csv").exists()

@@ -8,7 +8,7 @@ import pandas as pd
 
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, judging, outcome, policy_dict, raw_rows, released
+from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, policy_dict, raw_rows, released
 
 REGISTER = pd.DataFrame({"age": [30, 40] * 60, "zip": ["100", "100", "101", "101"] * 30})
 PRESENCE = {"delta_presence": {"between": [0.1, 0.5]}}
@@ -78,3 +78,54 @@ def test_an_asset_is_generalized_until_nobody_stands_out_of_the_population(pipel
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
     assert released(result)
     assert len(pipeline.read("release") or []) == 40
+
+
+def test_a_red_table_is_released_in_regions_that_hide_who_is_in_it(any_pipeline: Pipeline) -> None:
+    pipeline = any_pipeline
+    pipeline.policy = Policy.from_dict(
+        policy_dict(
+            requirements=[{"delta_presence": {"between": [0.1, 0.6]}}],
+            anonymize={"method": "multidimensional_presence"},
+        )
+    )
+    everybody = raw_rows(120).drop(columns="name")
+    pipeline.write("register", everybody.drop(columns="disease"))
+    pipeline.write("raw", everybody.iloc[::3])
+    compared: dict[str, Any] = {"policy": pipeline.policy, "population_table": "register"}
+
+    @dg.asset
+    def raw() -> None:
+        """Stands for whatever made the table."""
+
+    made = build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared)
+    release = build_release_asset(name="release", asset="anonymized", table="anonymized", policy=pipeline.policy)
+    pipeline.definitions = [raw, build_privacy_checks(asset="raw", table="raw", **compared)]
+    red = pipeline.run()
+    assert outcome(red) == {"privacy_structure": True, "delta_presence": False}
+    gate = build_privacy_checks(asset="anonymized", table="anonymized", **compared)
+    pipeline.definitions = [dg.AssetSpec("raw"), made, gate, release]
+    green = pipeline.run()
+    assert outcome(green) == {"privacy_structure": True, "delta_presence": True}
+    assert released(green)
+    assert pipeline.read("release") == pipeline.read("anonymized")
+    assert len(pipeline.read("release") or []) == 40
+    (materialization,) = green.asset_materializations_for_node("anonymized")
+    told = {name: value.value for name, value in materialization.metadata.items()}
+    assert told["method"] == "multidimensional_presence"
+    assert (told["regions"] > 1, told["dagster/row_count"], told["people of the population"]) == (True, 40, 120)
+    assert 0.1 <= told["least presence"] <= told["largest presence"] <= 0.6
+
+
+def test_regions_need_their_population_also_in_dagster(pipeline: Pipeline) -> None:
+    pipeline.policy = Policy.from_dict(
+        policy_dict(requirements=[PRESENCE], anonymize={"method": "multidimensional_presence"})
+    )
+    pipeline.write("raw", raw_rows())
+    pipeline.definitions = [
+        dg.AssetSpec("raw"),
+        build_anonymized_asset(name="anonymized", asset="raw", table="raw", policy=pipeline.policy),
+    ]
+    result = pipeline.run()
+    assert not result.success
+    assert "compares with the population" in errors(result)
+    assert pipeline.read("anonymized") is None
