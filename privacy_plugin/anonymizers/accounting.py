@@ -96,7 +96,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         a = 1 + math.exp(position)
         return (a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a)
 
-    low, high = -10.0, 20.0
+    low, high = -10.0, 100.0
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(_HALVINGS):
         left, right = high - golden * (high - low), low + golden * (high - low)

@@ -10,6 +10,7 @@ printed theorem's because the generalization is chosen on the sample: docs/evalu
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from math import inf, nextafter
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ from privacy_plugin.kernels.lattice import suppressed_counts
 
 _MOST_NODES = 5_000_000
 _DRAWN_AT_ONCE = 1 << 20
+_LARGEST_PENALTY = 10**9  # beyond, generalization counts for nothing anyway
 
 
 class Guarantee(NamedTuple):
@@ -109,7 +111,7 @@ def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolati
     """
     _require_choice(k, epsilon)
     delta = sampling_delta(k=k, beta=beta, choice_epsilon=epsilon, interpolated=interpolation is not None)
-    return Guarantee(nextafter(float(epsilon) + least_epsilon(beta), inf), delta)
+    return Guarantee(nextafter(float(exact(epsilon)) + least_epsilon(beta), inf), delta)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,13 +121,23 @@ class PreparedRelease:
     table: FrequencyTable = field(repr=False)
     levels: Mapping[str, Levels] = field(repr=False)
     k: int
-    beta: float
+    beta: Fraction
     epsilon: float
     penalty: float
     interpolation: Interpolation
     expected: int
     guarantee: Guarantee
     generator: np.random.Generator | None
+
+    @property
+    def sensitivity(self) -> float:
+        """How far apart a row may move two utilities: penalty * k / N, and what rounding adds to four of them.
+
+        Beside a penalty that hardly counts, rounding moves them more than a row does. All of it is public.
+        """
+        largest = 1 + self.penalty * self.table.rows / self.expected
+        rounding = (2 * len(self.levels) + 4) * float(np.spacing(largest))
+        return self.penalty * self.k / self.expected + 4 * rounding
 
     def draw(self) -> EpsilonSafeTable:
         """Sample, choose a node by the exponential mechanism, generalize, leave out small classes."""
@@ -134,8 +146,7 @@ class PreparedRelease:
             self.table, self.levels, kept, k=self.k, penalty=self.penalty, expected=self.expected
         )
         utilities = interpolated(utilities, tuple(self.levels), self.interpolation)
-        sensitivity = self.penalty * self.k / self.expected
-        chosen = choose(utilities.ravel(), sensitivity=sensitivity, epsilon=self.epsilon, generator=self.generator)
+        chosen = choose(utilities.ravel(), sensitivity=self.sensitivity, epsilon=self.epsilon, generator=self.generator)
         position = (int(level) for level in np.unravel_index(chosen, utilities.shape))
         node = dict(zip(self.levels, position, strict=True))
         published, suppressed = _publish(self.table, self.levels, kept, node, self.k)
@@ -150,8 +161,8 @@ class PreparedRelease:
             epsilon=self.guarantee.epsilon,
             delta=self.guarantee.delta,
             private=self.generator is None,
-            choice_epsilon=float(self.epsilon),
-            penalty=float(self.penalty),
+            choice_epsilon=self.epsilon,
+            penalty=self.penalty,
             interpolation=self.interpolation,
             generalization=_generalization(node, self.levels),
         )
@@ -171,12 +182,14 @@ def prepare(
     """Check everything that `epsilon_safe` could refuse, before anything is drawn or spent."""
     stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
     require_positive("penalty", penalty)
+    if exact(penalty) > _LARGEST_PENALTY:
+        raise ParameterError(f"penalty must be at most {_LARGEST_PENALTY:,}, not {penalty!r}")
     table.require_rows()
     table.require_one_row_a_person("epsilon-safe lattice anonymization")
     table = table.project(list(hierarchies))
     levels = {name: h.levels(table.dictionary(name), column=name) for name, h in hierarchies.items()}
     require_interpolation(interpolation, tuple(levels), lattice_shape(levels))
-    expected = round(float(beta) * table.rows)
+    expected = round(float(exact(beta)) * table.rows)
     if expected < k:
         raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
     if generator is None:
@@ -185,9 +198,9 @@ def prepare(
         table=table,
         levels=levels,
         k=k,
-        beta=beta,
-        epsilon=epsilon,
-        penalty=penalty,
+        beta=exact(beta),
+        epsilon=float(exact(epsilon)),
+        penalty=float(exact(penalty)),
         interpolation=interpolation,
         expected=expected,
         guarantee=stated,
@@ -245,7 +258,7 @@ def _generalization(node: Mapping[str, int], levels: Mapping[str, Levels]) -> fl
     return sum(shares) / len(shares)
 
 
-def sample(counts: Integers, beta: float, generator: np.random.Generator | None) -> Integers:
+def sample(counts: Integers, beta: Fraction | float, generator: np.random.Generator | None) -> Integers:
     """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
     if generator is not None:
         return generator.binomial(counts, float(beta)).astype(np.int64)

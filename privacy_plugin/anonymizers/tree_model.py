@@ -48,10 +48,12 @@ def nearest_counts(noisy: npt.NDArray[np.integer] | Floats, total: float) -> Flo
     >>> nearest_counts(np.array([5.0, -1.0, 2.0]), 6.0).tolist()
     [4.5, 0.0, 1.5]
     """
-    values = np.sort(np.asarray(noisy, dtype=np.float64).ravel())[::-1]
+    # Below the largest, which is 0: beside numbers of any size the sum is then still told.
+    below = np.asarray(noisy, dtype=np.float64) - np.max(noisy)
+    values = np.sort(below.ravel())[::-1]
     excess = (np.cumsum(values) - total) / np.arange(1, len(values) + 1)
-    shift = excess[np.flatnonzero(values > excess)[-1]] if total > 0 else values[0]
-    return np.asarray(np.maximum(np.asarray(noisy, dtype=np.float64) - shift, 0.0))
+    shift = excess[np.flatnonzero(values > excess)[-1]] if total > 0 else 0.0
+    return np.asarray(np.maximum(below - shift, 0.0))
 
 
 def fitted(table: Floats, first: Floats, second: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """epsilon-safe lattice anonymization: its distribution, its sensitivity, and what it says of itself."""
 
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, node_utilities, sample
+from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, node_utilities, prepare, sample
 from privacy_plugin.anonymizers.interpolation import interpolated
 from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.sources import frequency_table
 
 HIERARCHIES = {
     "age": pp.interval_hierarchy(start=0, stop=40, widths=[10, 20]),
@@ -69,6 +71,35 @@ def test_one_row_more_moves_no_utility_by_more_than_the_sensitivity(
     assert np.abs(with_person - without).max() <= sensitivity + 1e-12
 
 
+@pytest.mark.parametrize("penalty", [2, 0.5, 1e-9, 1e-13, 1e-15, 1e-16])
+@pytest.mark.parametrize("interpolation", [None, "levels"])
+def test_rounding_moves_no_two_utilities_further_apart_than_the_draw_is_told(
+    penalty: float, interpolation: object
+) -> None:
+    table = frequency_table(whole_table(), ["age", "zip"])
+    release = prepare(table, hierarchies=HIERARCHIES, **{**PARAMETERS, "penalty": penalty})
+
+    def of(kept: np.ndarray) -> np.ndarray:
+        found = node_utilities(table, release.levels, kept, k=3, penalty=penalty, expected=release.expected)
+        return interpolated(found, ("age", "zip"), interpolation)  # type: ignore[arg-type]
+
+    everybody = of(table.counts)
+    for person in range(table.distinct):
+        without = table.counts - (np.arange(table.distinct) == person)
+        assert np.ptp(everybody - of(without)) <= release.sensitivity
+    assert release.sensitivity < penalty * 3 / 30 * (1 + 1e-9) + 1e-13
+
+
+@pytest.mark.parametrize("name", ["beta", "epsilon", "penalty"])
+@pytest.mark.parametrize("half", ["1/2", Fraction(1, 2), Decimal("0.5")])
+def test_numbers_are_read_however_they_are_written(name: str, half: object) -> None:
+    found, plain = (
+        epsilon_safe_of(whole_table(), **{name: given}, generator=np.random.default_rng(4)) for given in (half, 0.5)
+    )
+    assert found.to_dict() == plain.to_dict()
+    assert found.table.equals(plain.table)
+
+
 def test_interpolation_is_the_mean_of_parents_and_children() -> None:
     given_utilities = np.arange(12.0).reshape(4, 3) ** 2
     found = interpolated(given_utilities, ("age", "zip"), "levels")
@@ -104,7 +135,7 @@ def test_what_is_published_is_k_anonymous_and_nothing_else() -> None:
 
 
 def epsilon_safe_of(data: object, **more: object):
-    return pp.epsilon_safe_lattice(data, hierarchies=HIERARCHIES, **PARAMETERS, **more)
+    return pp.epsilon_safe_lattice(data, hierarchies=HIERARCHIES, **{**PARAMETERS, **more})
 
 
 def test_the_guarantee_states_unit_neighbours_assumptions_and_whether_it_is_private() -> None:
@@ -176,6 +207,7 @@ def test_what_is_refused_costs_nothing() -> None:
         {"k": 50},
         {"epsilon": 0},
         {"penalty": -1},
+        {"penalty": 1e308},
         {"beta": 1.5},
         {"interpolation": "depths"},
         {"interpolation": ("age", 9)},

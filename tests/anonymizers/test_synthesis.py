@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.accounting import exponential_rho, zcdp_delta
+from privacy_plugin.anonymizers.accounting import exponential_rho, rho_within, zcdp_delta
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import choose, noisy_counts
 from privacy_plugin.anonymizers.tree_model import (
@@ -80,6 +80,26 @@ def test_the_nearest_counts_are_nearest(noisy: list[int], total: int) -> None:
     for _ in range(30):
         other = generator.dirichlet(np.ones(len(noisy))) * total
         assert ((other - noisy) ** 2).sum() >= distance - 1e-6
+
+
+@pytest.mark.parametrize("size", [1e9, 1e17, 1e200])
+def test_the_sum_is_told_beside_noise_of_any_size(size: float) -> None:
+    found = nearest_counts(np.array([size, -size, 0.0]), 3.0)
+    assert found.tolist() == [3.0, 0.0, 0.0]
+
+
+def test_no_epsilon_is_so_small_that_budget_is_reserved_and_nothing_drawn() -> None:
+    """Only noise is left, but there is a table for what was paid."""
+    data = people(30)[["a", "c"]]
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="people", unit="row", epsilon=1, delta=1e-3)
+    asked = {"columns": ["a", "c"], "epsilon": 1e-9, "ledger": ledger, "dataset": "people"}
+    assert rho_within(1e-9, 1e-300) > 0
+    assert len(pp.synthesize(data, delta=1e-300, **asked).table) == 30
+    assert len(pp.synthesize(data, delta=1e-300, model="pairs", **asked).table) == 30
+    for _ in range(10):
+        assert len(pp.synthesize(data, unit="cell", **asked).table) == 30
+    assert {spend.status for spend in ledger.entries()} == {"committed"}
 
 
 def test_fitting_reaches_the_margins() -> None:
