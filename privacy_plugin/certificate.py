@@ -4,6 +4,13 @@ A gate that passes leaves a signed certificate; a gate that fails leaves a signe
 releases takes the fingerprint of the copy it is about to publish and asks `require_certificate`, in the same
 run or weeks later. The signature is a keyed hash (HMAC-SHA256): it shows that a certificate was changed after
 it was issued by anyone who does not have the key. It does not protect against someone who has it.
+
+Whoever may write to the folder can put an older certificate back in the place of a refusal. So a certificate names all
+that its verdict follows from, and the release looks at all of it again: the rows, whose they are, the population, the
+policy and the version of this package by fingerprint or name, the budget ledger by asking it anew. What is put back
+then says what the gate would say now. (An objection of Great Expectations follows from nothing that is named: it can
+be undone that way.) A key signs for everybody who has it: give every environment its own, so that what a developer's
+changed code certified is worth nothing elsewhere.
 """
 
 import hashlib
@@ -12,18 +19,20 @@ import json
 import os
 import platform
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from privacy_plugin.errors import CertificateError
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate import Rules, Verdict
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Source
 
 KEY_VARIABLE = "PRIVACY_PLUGIN_KEY"
 _FORMAT = 1
+_PACKAGE = "privacy-plugin"
 _SHORTEST_KEY = 16
 
 
@@ -63,17 +72,41 @@ def issue(verdict: Verdict, *, key: bytes) -> Certificate:
 
 
 def require_certificate(
-    certificate: Certificate | None, *, policy: Policy, staged: Source, key: bytes, partition: str | None = None
+    certificate: Certificate | None,
+    *,
+    policy: Policy,
+    staged: Source,
+    key: bytes,
+    partition: str | None = None,
+    judged: Source | None = None,
+    population: Source | None = None,
 ) -> None:
     """Refuse a release unless a valid certificate says that exactly this data passed exactly this policy.
 
     `staged` is the copy that would be published, not the table it was copied from: nothing can change between
     the check and the release. It must have the columns that the policy releases and no other, because the
-    fingerprint says nothing of a column beside them.
+    fingerprint says nothing of a column beside them. Where people are counted by a unit column, which is never
+    published, `judged` is the table that has it; where a requirement compares with a `population`, that is looked at
+    again too, and the budget ledger where one limits the budget.
     """
     if certificate is None:
         where = f" partition {partition!r} of" if partition else ""
         raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
+    _require_issued(certificate, policy=policy, key=key, partition=partition)
+    if not certificate.passed:
+        reasons = "; ".join(_reasons(certificate.content))
+        raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {reasons}")
+    _require_columns(staged, policy.rules.released)
+    _require_same_data(certificate.content, policy.rules, staged=staged, judged=judged, population=population)
+    for requirement in policy.requirements:
+        if requirement.definition.needs_ledger:
+            found = requirement.judge(staged)
+            if not found.passed:
+                raise CertificateError(f"the gate passed, but by now it would not: {found.reason}")
+
+
+def _require_issued(certificate: Certificate, *, policy: Policy, key: bytes, partition: str | None) -> None:
+    """Refuse a certificate that was changed, or that is not for this policy, partition and version."""
     signed, stated = _sign(certificate.content, key), certificate.signature
     if not hmac.compare_digest(signed.encode(), stated.encode("utf-8", "replace")):
         raise CertificateError("the certificate was changed after it was issued, or signed with another key")
@@ -87,18 +120,40 @@ def require_certificate(
     for name, value in expected.items():
         if content.get(name) != value:
             raise CertificateError(f"the certificate is for another {name.replace('_', ' ')}; judge this table again")
-    if not certificate.passed:
-        raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {'; '.join(_reasons(content))}")
-    released = policy.rules.released
+    if content["versions"].get(_PACKAGE) != _versions().get(_PACKAGE):  # a later one may find what this one missed
+        raise CertificateError(f"another version of {_PACKAGE} issued the certificate; judge this table again")
+
+
+def _require_columns(staged: Source, released: Sequence[str]) -> None:
     if sorted(staged.columns) != sorted(released):
         more, fewer = set(staged.columns) - set(released), set(released) - set(staged.columns)
         raise CertificateError(
             "a release has exactly the columns that its gate judged; "
             f"too many: {', '.join(sorted(more)) or 'none'}; missing: {', '.join(sorted(fewer)) or 'none'}"
         )
-    taken = staged.fingerprint(released).to_dict()
-    if taken != content.get("fingerprint"):
+
+
+def _require_same_data(
+    content: dict[str, Any], rules: Rules, *, staged: Source, judged: Source | None, population: Source | None
+) -> None:
+    """Take every fingerprint again that the verdict rests on."""
+    if staged.fingerprint(rules.released).to_dict() != content.get("fingerprint"):
         raise CertificateError("the data is not the data that was judged: it changed after its privacy checks")
+    if rules.unit is not None:
+        if judged is None:
+            raise CertificateError(f"people were counted by {rules.unit!r}; the release needs the table that has it")
+        if judged.fingerprint(rules.judged).to_dict() != content.get("people_fingerprint"):
+            raise CertificateError(
+                f"the rows do not belong to the people who were judged: {rules.unit!r} changed after the privacy checks"
+            )
+    if rules.compares:
+        if population is None:
+            raise CertificateError("a requirement compares with a second table; the release needs it too")
+        compared = content.get("population_fingerprint") or {"columns": None}
+        if population.fingerprint(compared["columns"]).to_dict() != compared:
+            raise CertificateError(
+                "the population is not the one that was compared with: it changed after the privacy checks"
+            )
 
 
 def _reasons(content: dict[str, Any]) -> list[str]:
@@ -115,7 +170,7 @@ def _sign(content: dict[str, Any], key: bytes) -> str:
 
 def _versions() -> dict[str, str]:
     versions = {"python": platform.python_version()}
-    for name in ("privacy-plugin", "numpy", "pandas", "sqlalchemy", "duckdb"):
+    for name in (_PACKAGE, "numpy", "pandas", "sqlalchemy", "duckdb"):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
@@ -160,10 +215,26 @@ class CertificateStore:
             raise CertificateError(f"the certificate cannot be read: {type(problem).__name__}") from None
         return Certificate.from_json(text)
 
-    def require(self, policy: Policy, staged: Source, *, partition: str | None = None) -> Certificate:
+    def require(
+        self,
+        policy: Policy,
+        staged: Source,
+        *,
+        partition: str | None = None,
+        judged: Source | None = None,
+        population: Source | None = None,
+    ) -> Certificate:
         """Refuse a release that is not covered, and return the certificate that covers it."""
         certificate = self.find(policy.dataset, partition)
-        require_certificate(certificate, policy=policy, staged=staged, key=self.key, partition=partition)
+        require_certificate(
+            certificate,
+            policy=policy,
+            staged=staged,
+            key=self.key,
+            partition=partition,
+            judged=judged,
+            population=population,
+        )
         assert certificate is not None  # require_certificate refuses None
         return certificate
 

@@ -34,6 +34,11 @@ class Rules:
                 raise PolicyError(f"column {name!r}: {unknown_name('role', str(role), ROLES)}")
         require_one_second_table(self.requirements)
 
+    @property
+    def compares(self) -> bool:
+        """Whether a requirement compares with a second table."""
+        return any(requirement.definition.needs_population for requirement in self.requirements)
+
     def columns(self, role: str) -> tuple[str, ...]:
         """The columns that have a role."""
         return tuple(name for name, given in self.roles.items() if given == role)
@@ -48,10 +53,19 @@ class Rules:
         """The columns a release has."""
         return tuple(name for name, role in self.roles.items() if role not in WITHHELD)
 
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The columns a verdict rests on: those of a release, and the unit."""
+        return (*self.released, *self.columns("unit"))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the gate found. It passed only if there was something to judge and every finding passed."""
+    """What the gate found. It passed only if there was something to judge and every finding passed.
+
+    The fingerprints are of what the findings rest on: the rows that a release would hold, the same rows with the unit
+    that says whose they are, and the table they were compared with.
+    """
 
     dataset: str
     policy_digest: str
@@ -60,6 +74,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     rows: int = 0
     fingerprint: Fingerprint | None = None
+    people_fingerprint: Fingerprint | None = None
     population_fingerprint: Fingerprint | None = None
     partition: str | None = None
     judged_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
@@ -90,6 +105,7 @@ class Verdict:
             "rows": self.rows,
             "judged_at": self.judged_at,
             "fingerprint": self.fingerprint.to_dict() if self.fingerprint else None,
+            "people_fingerprint": self.people_fingerprint.to_dict() if self.people_fingerprint else None,
             "population_fingerprint": self.population_fingerprint.to_dict() if self.population_fingerprint else None,
             "problems": list(self.problems),
             "notes": list(self.notes),
@@ -102,8 +118,8 @@ def judge(
 ) -> Verdict:
     """Judge data; with `fingerprint` also take the content fingerprint of what a release would hold.
 
-    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged. Where a population
-    was compared with, the fingerprint of its quasi-identifiers is taken too.
+    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged. Where people were
+    counted by a unit column, or a population was compared with, the fingerprints of those are taken too.
     """
 
     def verdict(**found: Any) -> Verdict:
@@ -123,12 +139,19 @@ def judge(
             taken = tables.source.fingerprint(rules.released) if fingerprint else None
             if taken is not None and taken.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
+            people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
             compared = _compared_with(others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
         return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
-    return verdict(findings=findings, rows=rows, fingerprint=taken, population_fingerprint=compared)
+    return verdict(
+        findings=findings,
+        rows=rows,
+        fingerprint=taken,
+        people_fingerprint=people,
+        population_fingerprint=compared,
+    )
 
 
 def _compared_with(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:

@@ -3,7 +3,7 @@
 import hashlib
 import importlib
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from privacy_plugin.hierarchy_specification import hierarchy_from_specification,
 from privacy_plugin.limits import KINDS
 from privacy_plugin.method import Method
 from privacy_plugin.methods import find_method
+from privacy_plugin.plain_yaml import read_plain
 from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
 
@@ -62,7 +63,7 @@ class Policy:
         except (OSError, UnicodeDecodeError) as problem:
             raise PolicyError(f"cannot read the policy {str(path)!r}: {type(problem).__name__}") from None
         try:
-            loaded = yaml.load(text, Loader=_UniqueKeyLoader)
+            loaded = read_plain(text)
         except yaml.YAMLError as problem:
             raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {problem}") from None
         return cls.from_dict(loaded, folder=Path(path).parent)
@@ -159,25 +160,6 @@ class Policy:
 
 def _with_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, *notes)) if notes else verdict
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML silently keeps the last of two equal keys: a second `columns` would undo the first."""
-
-
-def _unique_mapping(loader: _UniqueKeyLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-    mapping: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, Hashable):
-            raise yaml.constructor.ConstructorError(None, None, "a key must be one plain value", key_node.start_mark)
-        if key in mapping:
-            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
-        mapping[key] = loader.construct_object(value_node, deep=True)
-    return mapping
-
-
-_UniqueKeyLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _unique_mapping)
 
 
 def _columns(given: Any) -> dict[str, dict[str, Any]]:

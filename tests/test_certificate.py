@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import privacy_plugin as pp
+from privacy_plugin import certificate as certificate_module
 from privacy_plugin.certificate import KEY_VARIABLE, Certificate, issue, require_certificate, signing_key
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.sources import open_source
@@ -137,6 +138,44 @@ def test_a_certificate_of_another_partition_or_dataset_is_no_certificate(tmp_pat
     policy = pp.Policy.from_dict({**GIVEN, "dataset": "stays"})
     store.path("stays").write_bytes(january.read_bytes())
     refused(store, policy=policy, words="another dataset")
+
+
+def test_a_certificate_of_another_version_of_the_package_is_no_certificate(tmp_path, monkeypatch):
+    """What a later version finds, an earlier one may have missed."""
+    store = store_of(tmp_path)
+    own = certificate_module.version
+    monkeypatch.setattr(certificate_module, "version", lambda name: "9.9" if name == "privacy-plugin" else own(name))
+    refused(store, words="another version of privacy-plugin")
+    store_of(tmp_path)
+    assert store.require(POLICY, open_source(FRAME)).passed
+
+
+BY_PEOPLE = pp.Policy.from_dict({**GIVEN, "columns": {**GIVEN["columns"], "name": "unit"}})
+
+
+def test_a_certificate_binds_whose_the_rows_are(tmp_path):
+    people = FRAME.assign(name=["a", "b", "c", "d"])
+    store = store_of(tmp_path, frame=people, policy=BY_PEOPLE)
+    staged = open_source(FRAME)
+    assert store.require(BY_PEOPLE, staged, judged=open_source(people)).passed
+    with pytest.raises(CertificateError, match="the release needs the table that has it"):
+        store.require(BY_PEOPLE, staged)
+    with pytest.raises(CertificateError, match="do not belong to the people who were judged"):
+        store.require(BY_PEOPLE, staged, judged=open_source(people.assign(name="a")))
+
+
+def test_a_certificate_binds_the_population(tmp_path):
+    register = pd.DataFrame({"age": [30, 41] * 3})
+    policy = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_map": {"at_least": 3}}]})
+    store = pp.CertificateStore(tmp_path, key=KEY)
+    store.record(policy.judge(FRAME, population=register, fingerprint=True))
+    staged = open_source(FRAME)
+    named = register.assign(name="not compared with")
+    assert store.require(policy, staged, population=open_source(named)).passed
+    with pytest.raises(CertificateError, match="the release needs it too"):
+        store.require(policy, staged)
+    with pytest.raises(CertificateError, match="not the one that was compared with"):
+        store.require(policy, staged, population=open_source(register[:5]))
 
 
 def leaves(value, path=()):

@@ -147,6 +147,10 @@ def test_every_malformed_policy_is_refused_in_words(given, words):
         ("dataset: visits\ncolumns: {a: quasi_identifier, a: insensitive}", "'a' is given twice"),
         ("dataset: visits\nrequirements: [{k_anonymity: {at_least: 5, at_least: 1}}]", "'at_least' is given twice"),
         ("columns:\n  no: quasi_identifier\ndataset: d", "put it in quotes"),
+        *(
+            (f"requirements: [{{k_anonymity: {{at_least: {number}}}}}]", "in decimal digits")
+            for number in ("010", "1:30", "1_0", "0x10", "0b11", "1:30.5", "1_0.5", "9" * 5000)
+        ),
         ("columns:\n  2024: quasi_identifier\ndataset: d", "put it in quotes"),
         ("? [a, b]\n: 1", "one plain value"),
         ("? {a: 1}\n: 1", "one plain value"),

@@ -22,9 +22,6 @@ from privacy_plugin.policy import Policy
 class _ResourceNames(TypedDict):
     warehouse: str
     certificates: str
-
-
-class _AllResourceNames(_ResourceNames):
     ledger: str
 
 
@@ -85,17 +82,17 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         names: _ResourceNames = {
             "warehouse": f"{own}_warehouse" if self.warehouse_url else "warehouse",
             "certificates": f"{own}_certificates" if self.output_folder else "certificates",
+            "ledger": f"{own}_ledger" if self.ledger_url else "ledger",
         }
-        asking: _AllResourceNames = {**names, "ledger": f"{own}_ledger" if self.ledger_url else "ledger"}
         resources: dict[str, Any] = {}
         if self.warehouse_url:
             resources[names["warehouse"]] = _hidden(WarehouseResource(url=self.warehouse_url))
         if self.ledger_url:
-            resources[asking["ledger"]] = _hidden(BudgetLedgerResource(url=self.ledger_url))
+            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=self.ledger_url))
         if self.output_folder:
             folder = str(context.project_root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
-        assets = self._anonymized(policy, asking)
+        assets = self._anonymized(policy, names)
         judged = self.anonymized_table or self.source_table
         gate = build_privacy_checks(
             asset=table_key(judged),
@@ -104,7 +101,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             population_table=self.population_table,
             via=self.via,
             automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
-            **asking,
+            **names,
         )
         release = build_release_asset(
             name=table_key(self.release_table),
@@ -112,13 +109,14 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             policy=policy,
             table=judged,
             target=self.release_table,
+            population_table=self.population_table,
             group_name=self.group_name,
             automation_condition=when_gate_passed() if self.automatic else None,
             **names,
         )
         return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
 
-    def _anonymized(self, policy: Policy, names: _AllResourceNames) -> list[dg.AssetsDefinition]:
+    def _anonymized(self, policy: Policy, names: _ResourceNames) -> list[dg.AssetsDefinition]:
         if self.anonymized_table is None:
             return []
         return [

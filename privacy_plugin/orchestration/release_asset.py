@@ -1,17 +1,21 @@
 """An asset that is released only under a certificate for exactly the data it releases."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from privacy_plugin.certificate import Certificate
-from privacy_plugin.errors import CertificateError
+from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.ledgers import asks_ledger, ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
-from privacy_plugin.orchestration.upstream import Asset, asset_key
+from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
 from privacy_plugin.policy import Policy
-from privacy_plugin.sources import Source
+from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.joining import opened_beside
 
 
 def build_release_asset(
@@ -21,22 +25,34 @@ def build_release_asset(
     policy: Policy | str | Path,
     table: str | None = None,
     target: str | None = None,
+    population: Asset | None = None,
+    population_table: str | None = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     partition_column: str | None = None,
     group_name: str | None = None,
     automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
     certificates: str = "certificates",
+    ledger: str = "ledger",
 ) -> dg.AssetsDefinition:
     """Build the release of an asset whose gate `build_privacy_checks` built, with the same policy and partitions.
+
+    Where a requirement compares with a population, or asks the budget ledger, the release looks at those again: give
+    it the same `population`, `population_table` and `ledger` as the gate.
 
     The released columns are copied aside, the copy's fingerprint is held against the certificate of that gate, and
     only then the copy becomes the `target` table (default: the asset's name) or the frame for the IO manager.
     Dagster's blocking acts inside one run; this holds whatever was selected, in this run or the next. Raises
-    CertificateError, with the target left as it was, when the gate never judged, refused, judged other data, another
-    policy or partition, or when its certificate was changed.
+    CertificateError, with the target left as it was, when the gate never judged, refused, judged other data (other
+    owners of rows, another population), another policy or partition, or when its certificate was changed.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
+    others = population_of(population, population_table, warehouse)
+    if rules.rules.compares and others is None:
+        raise ParameterError(
+            f"the policy of {rules.dataset!r} compares with a second table; give the release the population of its gate"
+        )
+    books = ledger if asks_ledger(rules.requirements) else None
 
     def make(run: Run) -> Made:
         resource: CertificateStoreResource = getattr(run.resources, certificates)
@@ -44,9 +60,13 @@ def build_release_asset(
         covering: list[Certificate] = []
 
         def verify(staged: Source) -> None:
-            covering.append(store.require(rules, staged, partition=run.partition))
+            with _rested_on(run, rules, staged) as (judged, population):
+                covering.append(
+                    store.require(rules, staged, partition=run.partition, judged=judged, population=population)
+                )
 
-        released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
+        with ledger_of(run.resources, books):
+            released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
         if not covering:
             raise CertificateError(f"a source of kind {run.source.engine!r} released without asking for a certificate")
         paper = resource.hand_over(covering[-1], run.key, run.partition)
@@ -66,8 +86,21 @@ def build_release_asset(
         group_name=group_name,
         automation_condition=automation_condition,
         warehouse=warehouse,
-        resources=[certificates],
+        resources=[certificates, *([] if books is None else [books])],
+        population=others if rules.rules.compares else None,
     )
+
+
+@contextmanager
+def _rested_on(run: Run, policy: Policy, staged: Source) -> Iterator[tuple[Source | None, Source | None]]:
+    """Open what a verdict rests on beside the copy itself, where that is needed: whose the rows are, the population."""
+    with ExitStack() as stack:
+
+        def now(data: Any) -> Source:
+            return stack.enter_context(opened_beside(open_source(data), run.source, staged))
+
+        rules = policy.rules
+        yield now(run.source) if rules.unit else None, now(run.population) if rules.compares else None
 
 
 def _metadata(

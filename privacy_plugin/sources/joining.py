@@ -9,7 +9,7 @@ distinct values come here, and every group gets the positions of its values in t
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -61,9 +61,14 @@ def snapshots(table: Source, population: Source | None) -> Iterator[tuple[Source
         if population is None:
             yield held, None
             return
-        beside = getattr(population, "beside", None)
-        together = None if beside is None else beside(table, held)
-        yield held, stack.enter_context(population.snapshot() if together is None else together)
+        yield held, stack.enter_context(opened_beside(population, table, held))
+
+
+def opened_beside(source: Source, other: Source, held: Source) -> AbstractContextManager[Source]:
+    """Open a source at one state: that at which another is held, where both lie in one database."""
+    beside = getattr(source, "beside", None)
+    together = None if beside is None else beside(other, held)
+    return source.snapshot() if together is None else together
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -151,12 +151,8 @@ def judging(pipeline: Pipeline, frame: pd.DataFrame | None = None, **arguments: 
     def judged() -> None:
         """Stands for whatever made the table."""
 
-    common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged"}
-    pipeline.definitions = [
-        judged,
-        build_privacy_checks(**common, **arguments),
-        build_release_asset(name="release", **common),
-    ]
+    common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged", **arguments}
+    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
     return pipeline
 
 

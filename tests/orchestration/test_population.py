@@ -5,7 +5,9 @@ from typing import Any
 
 import dagster as dg
 import pandas as pd
+import pytest
 
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy import Policy
 from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, policy_dict, raw_rows, released
@@ -53,9 +55,12 @@ def test_a_frame_of_an_asset_is_a_population_too(pipeline: Pipeline) -> None:
     def everybody() -> pd.DataFrame:
         return REGISTER
 
-    checks = build_privacy_checks(asset="judged", table="judged", policy=pipeline.policy, population="everybody")
-    pipeline.definitions = [everybody, pipeline.definitions[0], checks]
-    assert outcome(pipeline.run()) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
+    common: dict[str, Any] = {"asset": "judged", "table": "judged", "policy": pipeline.policy, "population": everybody}
+    gate, release = build_privacy_checks(**common), build_release_asset(name="release", **common)
+    pipeline.definitions = [everybody, pipeline.definitions[0], gate, release]
+    result = pipeline.run()
+    assert outcome(result) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
+    assert released(result)
 
 
 def test_an_asset_is_generalized_until_nobody_stands_out_of_the_population(pipeline: Pipeline) -> None:
@@ -72,7 +77,7 @@ def test_an_asset_is_generalized_until_nobody_stands_out_of_the_population(pipel
         dg.AssetSpec("raw"),
         build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared),
         build_privacy_checks(asset="anonymized", table="anonymized", **compared),
-        build_release_asset(name="release", asset="anonymized", table="anonymized", policy=pipeline.policy),
+        build_release_asset(name="release", asset="anonymized", table="anonymized", **compared),
     ]
     result = pipeline.run()
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
@@ -98,7 +103,7 @@ def test_a_red_table_is_released_in_regions_that_hide_who_is_in_it(any_pipeline:
         """Stands for whatever made the table."""
 
     made = build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared)
-    release = build_release_asset(name="release", asset="anonymized", table="anonymized", policy=pipeline.policy)
+    release = build_release_asset(name="release", asset="anonymized", table="anonymized", **compared)
     pipeline.definitions = [raw, build_privacy_checks(asset="raw", table="raw", **compared)]
     red = pipeline.run()
     assert outcome(red) == {"privacy_structure": True, "delta_presence": False}
@@ -129,3 +134,24 @@ def test_regions_need_their_population_also_in_dagster(pipeline: Pipeline) -> No
     assert not result.success
     assert "compares with the population" in errors(result)
     assert pipeline.read("anonymized") is None
+
+
+@pytest.mark.parametrize("register", [REGISTER.iloc[:100], pd.concat([REGISTER] * 2)], ids=["fewer", "more"])
+def test_a_register_that_changed_after_the_checks_stops_the_release(
+    any_pipeline: Pipeline, register: pd.DataFrame
+) -> None:
+    pipeline = comparing(any_pipeline, REGISTER, population_table="register")
+    assert pipeline.run("judged").success
+    pipeline.write("register", register)
+    result = pipeline.run("release")
+    assert not released(result)
+    assert "the population is not the one that was compared with" in errors(result)
+    assert pipeline.read("release") is None
+    pipeline.write("register", REGISTER.sample(frac=1, random_state=5))
+    assert released(pipeline.run("release"))
+
+
+def test_a_release_that_cannot_look_at_the_population_is_not_built(pipeline: Pipeline) -> None:
+    comparing(pipeline, REGISTER, population_table="register")
+    with pytest.raises(ParameterError, match="give the release the population of its gate"):
+        build_release_asset(name="release", asset="judged", table="judged", policy=pipeline.policy)

@@ -221,3 +221,28 @@ def test_an_address_of_the_environment_is_shown_nowhere(monkeypatch: pytest.Monk
     with resource.in_use() as ledger:
         assert ledger is not None
         assert ledger.entries() == ()
+
+
+def test_what_was_spent_after_the_checks_stops_the_release(pipeline: Pipeline, address: str) -> None:
+    ledger = open_ledger(address, epsilon=9)
+    pipeline = drawing(pipeline, address)
+    assert pipeline.run("drawn").success
+    ledger.reserve(dataset="visits", unit="row", epsilon=1, mechanism="a colleague's")
+    assert released(pipeline.run("release"))  # two in all, which is what the policy allows
+    ledger.reserve(dataset="visits", unit="row", epsilon=1, mechanism="a colleague's")
+    result = pipeline.run("release")
+    assert not released(result)
+    assert "by now it would not: privacy budget is 3" in errors(result)
+
+
+def test_a_release_that_cannot_ask_the_ledger_is_refused(
+    pipeline: Pipeline, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER", raising=False)
+    open_ledger(address)
+    pipeline = drawing(pipeline, address)
+    assert pipeline.run("drawn").success
+    pipeline.extra_resources = {"ledger": BudgetLedgerResource()}
+    result = pipeline.run("release")
+    assert not released(result)
+    assert "there is no budget ledger to ask" in errors(result)

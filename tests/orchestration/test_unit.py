@@ -1,9 +1,20 @@
 """Tables in which people have several rows: generalized and judged by people, not by rows."""
 
 import pandas as pd
+import pytest
 
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, anonymizing, errors, outcome, policy_dict, raw_rows, released
+from tests.orchestration.pipeline import (
+    Pipeline,
+    anonymizing,
+    errors,
+    judging,
+    outcome,
+    policy_dict,
+    raw_rows,
+    released,
+    safe_rows,
+)
 
 
 def by_people(pipeline: Pipeline, visits: pd.DataFrame) -> Pipeline:
@@ -34,3 +45,22 @@ def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipelin
     assert not result.success
     assert "Aggregate the table to one row for every 'name' first" in errors(result)
     assert pipeline.read("anonymized") is None
+
+
+@pytest.mark.parametrize("change", ["UPDATE judged SET name = 'one person'", "UPDATE judged SET name = name || ' jr'"])
+def test_rows_that_turn_out_to_be_somebody_elses_are_not_released(any_pipeline: Pipeline, change: str) -> None:
+    """The rows that would be released are the same; how many people are behind them is not."""
+    given = policy_dict(requirements=[{"k_anonymity": {"at_least": 3}}])
+    given["columns"]["name"] = "unit"
+    any_pipeline.policy = Policy.from_dict(given)
+    judging(any_pipeline, safe_rows().assign(name=[f"person {n}" for n in range(40)]))
+    assert any_pipeline.run("judged").success
+    any_pipeline.execute("CREATE TABLE kept AS SELECT * FROM judged")
+    any_pipeline.execute(change)
+    result = any_pipeline.run("release")
+    assert not released(result)
+    assert "'name' changed after the privacy checks" in errors(result)
+    assert any_pipeline.read("release") is None
+    any_pipeline.execute("DELETE FROM judged")
+    any_pipeline.execute("INSERT INTO judged SELECT * FROM kept")
+    assert released(any_pipeline.run("release"))

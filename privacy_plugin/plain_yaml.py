@@ -1,0 +1,59 @@
+"""YAML of which only that is read which means what a person sees.
+
+YAML keeps the last of two equal keys, so that a second `columns` would undo the first. And it reads 010 as 8, 1:30 as
+90 and 1_0 as 10: a limit would be another one than was signed off.
+"""
+
+import re
+from collections.abc import Hashable
+from typing import Any, NoReturn
+
+import yaml
+
+_WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
+
+
+def read_plain(text: str) -> Any:
+    """Read one document; raises yaml.YAMLError for whatever cannot be read or would be read as something else.
+
+    >>> read_plain("at_least: 10")
+    {'at_least': 10}
+    """
+    return yaml.load(text, Loader=_PlainLoader)
+
+
+class _PlainLoader(yaml.SafeLoader):
+    pass
+
+
+def _mapping(loader: _PlainLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    mapping: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable):
+            _refuse("a key must be one plain value", key_node)
+        if key in mapping:
+            _refuse(f"key {key!r} is given twice", key_node)
+        mapping[key] = loader.construct_object(value_node, deep=True)
+    return mapping
+
+
+def _whole_number(loader: _PlainLoader, node: yaml.ScalarNode) -> int:
+    if not _WHOLE.fullmatch(str(node.value)):
+        _refuse("a whole number is written in decimal digits, without a zero first; put text in quotes", node)
+    return int(node.value)
+
+
+def _number(loader: _PlainLoader, node: yaml.ScalarNode) -> float:
+    if "_" in node.value or ":" in node.value:
+        _refuse("a number is written in decimal digits; put text in quotes", node)
+    return float(loader.construct_yaml_float(node))
+
+
+def _refuse(words: str, node: yaml.Node) -> NoReturn:
+    raise yaml.constructor.ConstructorError(None, None, words, node.start_mark)
+
+
+_PlainLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_PlainLoader.add_constructor("tag:yaml.org,2002:int", _whole_number)
+_PlainLoader.add_constructor("tag:yaml.org,2002:float", _number)
