@@ -6,15 +6,15 @@ no other equals, by the column alone, and by all proposed quasi-identifiers with
 """
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from privacy_plugin import column_names
 from privacy_plugin.column_profile import ColumnProfile, profile, quantiles
-from privacy_plugin.errors import EmptyTableError
+from privacy_plugin.errors import ColumnError, EmptyTableError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import SUPPRESSED, label
@@ -50,12 +50,17 @@ class ColumnProposal:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """Proposed roles for every column of a table."""
+    """Proposed roles for every column of a table.
+
+    `unique_share` is the share of people made unique by the proposed quasi-identifiers, `unique_share_open` by those
+    and all columns without a role together.
+    """
 
     dataset: str
     rows: int
     columns: tuple[ColumnProposal, ...]
-    unique_share: float = field(default=0.0)
+    unique_share: float = 0.0
+    unique_share_open: float = 0.0
 
     def named(self, role: str | None) -> tuple[str, ...]:
         """The columns with a proposed role, or with none."""
@@ -68,8 +73,8 @@ def propose(
     """Propose a role, with its reason, for every column of a table.
 
     With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
-    columns and counts only. Cost: one grouping a column, one of all columns that may be quasi-identifiers, and a
-    projection of it for each.
+    columns and counts only, and columns that are named like a row of their own values are refused. Cost: one grouping
+    a column, one of all columns that may be quasi-identifiers, and a projection of it for each.
 
     >>> import pandas
     >>> table = pandas.DataFrame({"age": [30, 30, 41], "disease": ["flu", "flu", "cold"], "ward": [1, 2, 2]})
@@ -81,13 +86,29 @@ def propose(
         if not snapshot.row_count():
             raise EmptyTableError("the table has no rows; there is nothing to propose a policy from")
         proposed: list[ColumnProposal] = []
+        doubtful: set[str] = set()
         for name in snapshot.columns:
             progress(f"looking at column {name!r}")
             table = snapshot.frequencies([name])
             column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
             proposed.append(_with_hierarchy(column, table, reveal=reveal))
+            doubtful |= {name} & {label(value) for value in table.dictionaries[0]}
+        if not reveal:
+            _require_names(proposed, doubtful)
         rows = proposed[0].profile.rows
         return _measured(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
+
+
+def _require_names(columns: Sequence[ColumnProposal], doubtful: set[str]) -> None:
+    """Refuse columns named like one of their own values: they come from a row, and a proposal would show it."""
+    profiles = [column.profile for column in columns]
+    repeating = [p.name for p in profiles if p.distinct - (p.missing > 0) > 1 and p.unique_share < _NEARLY_UNIQUE]
+    found = doubtful.intersection(repeating)
+    if found and 2 * len(found) >= len(repeating):
+        raise ColumnError(
+            f"{len(found)} of {len(columns)} columns are named like one of their own values: the first line of a file "
+            "must name the columns. If it does, ask again with reveal"
+        )
 
 
 def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
@@ -163,7 +184,7 @@ def _intervals(low: float, high: float) -> dict[str, Any]:
 def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
     """Measure what every possible quasi-identifier adds to the share of people made unique."""
     known, open_columns = proposal.named("quasi_identifier"), proposal.named(None)
-    if not known:
+    if not known and not open_columns:
         return proposal
     unit = next(iter(proposal.named("unit")), None)
     people = source.frequencies([unit]).distinct if unit else proposal.rows
@@ -185,9 +206,10 @@ def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None
         if column.name in known:
             others = [name for name in known if name != column.name]
             return replace(column, unique_with=together, unique_without=unique(others))
-        if column.role is None:
+        if column.role is None and known:
             return replace(column, unique_with=unique([*known, column.name]), unique_without=together)
         return column
 
     columns = tuple(measured(column) for column in proposal.columns)
-    return replace(proposal, columns=columns, unique_share=together)
+    everything = unique([*known, *open_columns])
+    return replace(proposal, columns=columns, unique_share=together, unique_share_open=everything)

@@ -30,8 +30,7 @@ def policy_text(proposal: Proposal) -> str:
             "version: 1",
             f"dataset: {_scalar(proposal.dataset)}",
             "",
-            f"# {proposal.rows:,} rows. The proposed quasi-identifiers together make {proposal.unique_share:.1%} of "
-            "the people unique.",
+            f"# {proposal.rows:,} rows. {uniqueness(proposal)}",
             "columns:",
             *blocks,
             "",
@@ -42,6 +41,17 @@ def policy_text(proposal: Proposal) -> str:
             "",
         ]
     )
+
+
+def uniqueness(proposal: Proposal) -> str:
+    """Say how many people stand alone by what an attacker may know, as far as that is decided."""
+    known, undecided = proposal.named("quasi_identifier"), proposal.named(None)
+    words = "No quasi-identifier is proposed."
+    if known:
+        words = f"The proposed quasi-identifiers together make {proposal.unique_share:.1%} of the people unique."
+    if undecided:
+        words += f" With all columns that have no role yet it would be {proposal.unique_share_open:.1%}."
+    return words
 
 
 def why(column: ColumnProposal) -> str:

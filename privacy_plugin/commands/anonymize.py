@@ -64,6 +64,7 @@ def anonymize(
     from privacy_plugin.anonymizing import anonymize as anonymized
     from privacy_plugin.commands import inputs
     from privacy_plugin.commands.anonymized import show_anonymized
+    from privacy_plugin.commands.places import require_free_output
     from privacy_plugin.commands.staging import same_data, waiting_place
     from privacy_plugin.commands.verdicts import exit_code, show_verdict
     from privacy_plugin.generalization import require_covered
@@ -73,7 +74,8 @@ def anonymize(
     terminal = Terminal(as_json=as_json)
     rules = Policy.load(policy)
     opened = inputs.open_input(data, url, table)
-    inputs.require_free(output, exists=opened.exists(output), force=force)
+    read = (data, policy, apply_plan, None if opened.engine else population)
+    require_free_output(opened, output, beside=(plan, report), read=read, force=force)
     others = inputs.open_population(rules, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, rules)
     inputs.require_roles(rules, source)

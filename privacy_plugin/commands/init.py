@@ -48,13 +48,13 @@ def init(
     - `privacy-plugin init visits.csv --output policy.yaml`
     - `privacy-plugin init --url duckdb:///warehouse.duckdb --table visits`
     """
-    from privacy_plugin.commands.inputs import open_input, require_free
+    from privacy_plugin.commands.inputs import open_input
+    from privacy_plugin.commands.places import require_free_files
     from privacy_plugin.proposal import propose
     from privacy_plugin.proposal_text import policy_text
 
     terminal = Terminal()
-    if output is not None:
-        require_free(str(output), exists=output.exists(), force=force)
+    require_free_files([output], read=[data], force=force)
     opened = open_input(data, url, table)
     with terminal.working("reading the columns") as progress:
         proposal = propose(opened.source, dataset=dataset or opened.name, reveal=reveal, progress=progress)

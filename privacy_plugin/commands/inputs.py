@@ -154,9 +154,3 @@ def require_roles(policy: Policy, source: Source) -> None:
     problems = structure_problems(policy.rules, source.columns)
     if problems:
         raise PolicyError("; ".join(problems))
-
-
-def require_free(place: str, *, exists: bool, force: bool) -> None:
-    """Refuse to write over something, unless told to."""
-    if exists and not force:
-        raise ParameterError(f"{place!r} exists already; name another, or give --force to replace it")

@@ -58,12 +58,14 @@ def report(
     """
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.commands import inputs
+    from privacy_plugin.commands.places import require_free_files
     from privacy_plugin.commands.verdicts import exit_code, show_verdict
     from privacy_plugin.plan import load_plan
     from privacy_plugin.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    inputs.require_free(str(output), exists=output.exists(), force=force)
+    tables = () if url else (data, population, before)
+    require_free_files([output], read=(policy, plan, *tables), force=force)
     rules = Policy.load(policy)
     shown_plan = load_plan(plan) if plan else None
     opened = inputs.open_input(data, url, table)

@@ -1,5 +1,6 @@
 """DuckDB relations: all SQL runs on the connection that the relation belongs to."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -270,6 +271,7 @@ class DuckDBRelation:
 
 
 _UNKNOWN = "a value appeared that was not there when the recoding was prepared"
+_LINE = re.compile(r"Invalid Input Error: CSV Error on Line: (\d+)\n")
 _COUNT = f"{OWN}.count(*)"
 _SUMS = ", ".join(f"CAST({OWN}.sum({name}) AS BIGINT) AS {name}" for name in MEASURES)
 _MAPPING = pa.schema([("position", pa.int64()), ("old", pa.string()), ("new", pa.string()), ("number", pa.int64())])
@@ -281,7 +283,17 @@ def told_as_source_error(doing: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}") from None
+        raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}{_broken_line(error)}") from None
+
+
+def _broken_line(error: duckdb.Error) -> str:
+    """Say which line of a CSV file stopped DuckDB, by its number alone."""
+    found = _LINE.match(str(error))
+    if found is None:
+        return ""
+    return (
+        f", line {found[1]} of the file: not one value a column, a quote that is not closed, or text that is not UTF-8"
+    )
 
 
 def _joined_sides(sides: Sequence[Any], width: int) -> Any:

@@ -41,7 +41,9 @@ def readable(path: Path) -> Iterator[None]:
     """Tell errors of files by their kind alone: their messages may hold lines of the file."""
     try:
         yield
-    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
+    except UnicodeDecodeError:
+        raise SourceError(f"cannot read the file {str(path)!r}: its text is not UTF-8; convert it first") from None
+    except (OSError, csv.Error, pa.ArrowException) as error:
         raise SourceError(f"cannot read the file {str(path)!r}: {type(error).__name__}") from None
 
 

@@ -42,7 +42,7 @@ class FileSource:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        _require_suffix(self._path)
+        require_suffix(self._path)
         if not self._path.is_file():
             raise SourceError(f"there is no file {str(self._path)!r}")
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
@@ -125,7 +125,7 @@ class FileSource:
         if target is None:
             raise ParameterError("a file is written to a target; give a path that ends in .csv, .tsv or .parquet")
         path = Path(target)
-        _require_suffix(path)
+        require_suffix(path)
         if path.exists() and path.samefile(self._path):
             raise ParameterError(f"the target {target!r} is the source itself; name another file")
         return path
@@ -137,7 +137,8 @@ class FileSource:
             raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
 
 
-def _require_suffix(path: Path) -> None:
+def require_suffix(path: Path) -> None:
+    """Refuse a file whose format its name does not tell, and an address."""
     if ":/" in str(path):  # an address may hold a password, so it is not repeated; a path loses one of two slashes
         raise SourceError("an address is no file; give a path, or sql_table(engine, 'schema.table') for a database")
     if path.suffix.lower() not in _SUFFIXES:

@@ -9,7 +9,7 @@ import yaml
 import privacy_plugin as pp
 from privacy_plugin.column_profile import kind_of
 from privacy_plugin.demo.hospital import generate_hospital
-from privacy_plugin.errors import EmptyTableError, PolicyError
+from privacy_plugin.errors import ColumnError, EmptyTableError, PolicyError
 from privacy_plugin.proposal import ColumnProposal, propose
 from privacy_plugin.proposal_text import policy_text
 from tests.cli.conftest import Run, leaks, words
@@ -188,3 +188,35 @@ def test_names_that_yaml_would_misread() -> None:
 )
 def test_kinds_of_values(values: list[object], kind: str) -> None:
     assert kind_of(values) == kind  # type: ignore[arg-type]
+
+
+def headless(folder: Path) -> Path:
+    """Write a file whose first line is a row: what would pass for names is what one person has."""
+    lines = [f"K{n},{(7, 23, 68)[n % 3]},{('zqillness', 'flu')[n % 2]}" for n in range(90)]
+    path = folder / "headless.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_first_line_that_is_a_row_is_refused_and_not_shown(folder: Path, run: Run) -> None:
+    result = run("init", headless(folder), "-o", folder / "proposed.yaml")
+    assert result.exit_code == 2
+    assert "2 of 3 columns are named like one of their own values" in words(result)
+    assert not (folder / "proposed.yaml").exists()
+    assert run("init", headless(folder), "--reveal", reveals=True).exit_code == 0
+
+
+def test_columns_ticked_with_their_own_name_are_names() -> None:
+    ticked = pd.DataFrame({"red": ["red", None] * 30, "blue": [None, "blue"] * 30, "age": [20, 30, 40] * 20})
+    assert len(propose(ticked, dataset="survey").columns) == 3
+    with pytest.raises(ColumnError, match="1 of 1 columns"):
+        propose(pd.DataFrame({"flu": ["flu", "cold"] * 30}), dataset="visits")
+
+
+def test_a_proposal_without_quasi_identifiers_does_not_say_that_nobody_is_unique() -> None:
+    frame = pd.DataFrame({f"c{n}": [(row >> n) & 1 for row in range(64)] for n in range(6)})
+    proposal = propose(frame, dataset="bits")
+    assert (proposal.unique_share, proposal.unique_share_open) == (0.0, 1.0)
+    text = policy_text(proposal)
+    assert "No quasi-identifier is proposed. With all columns that have no role yet it would be 100.0%." in text
+    assert "0.0% of the people unique. With" not in policy_text(propose(frame.assign(age=1), dataset="bits"))

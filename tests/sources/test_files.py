@@ -57,11 +57,12 @@ def test_tsv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        ("a,b\n1,2,3\n", SourceError, "InvalidInput"),
-        ("a,b\n1\n", SourceError, "InvalidInput"),
-        ('a,b\n"marker-4711,2\n3,4\n', SourceError, "InvalidInput"),
-        (b"a,b\n\xff,2\n", SourceError, "UnicodeDecodeError"),
-        (b"\xff,b\n1,2\n", SourceError, "UnicodeDecodeError"),
+        ("a,b\n1,2,3\n", SourceError, "line 2 of the file: not one value a column"),
+        ("a,b\n1,2\n1\n", SourceError, "line 3 of the file: not one value a column"),
+        ('a,b\n"marker-4711,2\n3,4\n', SourceError, "line 2 of the file: .* a quote that is not closed"),
+        (b"a,b\n\xff,2\n", SourceError, "not UTF-8; convert it"),
+        (b"\xff,b\n1,2\n", SourceError, "not UTF-8; convert it"),
+        (b"a,b\n" + b"1,2\n" * 9_999 + b"\xff,2\n", SourceError, "line 10001 of the file: .* not UTF-8"),
         ("", SourceError, "is empty"),
         ("a,a\n1,2\n", ColumnError, "more than one column named 'a'"),
         ("a,A\n1,2\n", ColumnError, "differ only in case"),

@@ -1,0 +1,90 @@
+"""Where commands write: asked before work begins, and never over what they read."""
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.demo.hospital import load_hospital
+from tests.cli.conftest import Run, people, words
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
+@pytest.mark.parametrize("victim", ["visits.csv", "policy.yaml", "population.csv", "release.csv"])
+def test_nothing_is_written_over_what_the_command_names_already(
+    folder: Path, run: Run, option: str, victim: str
+) -> None:
+    people().to_csv(folder / "population.csv", index=False)
+    before = contents(folder)
+    outputs = {"--output": folder / "release.csv", option: folder / "nowhere" / ".." / victim}
+    if option == "--output":
+        outputs["--plan"] = folder / "release.csv"  # which is the fourth victim itself
+    (folder / "nowhere").mkdir()
+    result = run(
+        *("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "--population", folder / "population.csv"),
+        *(argument for pair in outputs.items() for argument in pair),
+        "--force",
+    )
+    assert result.exit_code == 2
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("victim", ["visits.csv", "policy.yaml", "before.csv"])
+def test_neither_is_a_report(folder: Path, run: Run, victim: str) -> None:
+    people().to_csv(folder / "before.csv", index=False)
+    before = contents(folder)
+    named = (folder / "visits.csv", "-p", folder / "policy.yaml", "--before", folder / "before.csv")
+    assert run("report", *named, "-o", folder / victim, "--force").exit_code == 2
+    assert run("init", folder / "visits.csv", "-o", folder / "visits.csv", "--force").exit_code == 2
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("option", ["--plan", "--report"])
+def test_files_beside_the_output_are_replaced_only_when_told(folder: Path, run: Run, option: str) -> None:
+    (folder / "beside").write_text("mine")
+    arguments = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
+    result = run(*arguments, option, folder / "beside")
+    assert result.exit_code == 2
+    assert "--force" in words(result)
+    assert not (folder / "release.csv").exists()
+    assert (folder / "beside").read_text() == "mine"
+    assert run(*arguments, option, folder / "beside", "--force").exit_code == 0
+    assert (folder / "beside").read_text() != "mine"
+
+
+@pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
+def test_a_folder_that_is_not_there_is_named_before_anything_is_written(folder: Path, run: Run, option: str) -> None:
+    before = contents(folder)
+    places = {"--output": folder / "release.csv", option: folder / "nowhere" / "release.csv"}
+    arguments = (argument for pair in places.items() for argument in pair)
+    result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", *arguments)
+    assert result.exit_code == 2
+    assert f"there is no folder '{folder / 'nowhere'}'" in words(result)
+    assert contents(folder) == before
+
+
+def test_a_format_that_cannot_be_written_is_told_by_the_name_that_was_given(folder: Path, run: Run) -> None:
+    output = folder / "release.xlsx"
+    result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output)
+    assert result.exit_code == 2
+    assert f"cannot tell the format of '{output}'" in words(result)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("name", ["hospital_visits", "main.hospital_visits", '"Hospital_Visits"'])
+def test_a_table_is_not_written_over_itself(tmp_path: Path, run: Run, dialect: str, name: str) -> None:
+    url = f"{dialect}:///{tmp_path / 'hospital.db'}"
+    engine = sa.create_engine(url)
+    load_hospital(engine, rows=500, seed=7)
+    engine.dispose()
+    policy = Path(__file__).parents[2] / "privacy_plugin" / "demo" / "policy.yaml"
+    arguments = ("anonymize", "-p", policy, "--url", url, "--table", "hospital_visits", "-o", name, "--force")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "is the table that is read" in words(result)
+    with sa.create_engine(url).connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM hospital_visits").scalar() == 500
