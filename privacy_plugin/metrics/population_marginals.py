@@ -11,6 +11,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
+from privacy_plugin.kernels.presence_counts import LARGEST_POPULATION
 from privacy_plugin.metrics.population_join import ancestors, require_one_meaning, require_whole_codes
 
 Marginals = Mapping[str, Mapping[Any, int]] | FrequencyTable
@@ -31,13 +32,14 @@ class ColumnKnowledge:
 
 
 def require_marginals(marginals: Marginals, population_size: int) -> None:
-    """Refuse marginals that are no counts, or count more people than there are."""
-    if isinstance(population_size, bool) or not isinstance(population_size, int | np.integer) or population_size < 1:
-        raise ParameterError(f"population_size must be a whole number of at least 1, not {population_size!r}")
+    """Refuse marginals that are no counts, count more people than there are, or list one value twice."""
+    whole = isinstance(population_size, int | np.integer) and not isinstance(population_size, bool)
+    if not whole or not 1 <= population_size < LARGEST_POPULATION:
+        raise ParameterError(f"population_size must be a whole number from 1 to below 2**53, not {population_size!r}")
     if isinstance(marginals, FrequencyTable):
         if marginals.rows != population_size:
             raise ParameterError(f"the population has {marginals.rows:,} rows, but population_size={population_size:,}")
-        return
+        marginals = marginals_of(marginals)
     if not isinstance(marginals, Mapping) or not marginals:
         raise ParameterError("marginals must be {column: {value: count}}; population_marginals makes them from a table")
     for column, listed in marginals.items():
@@ -54,6 +56,8 @@ def require_marginals(marginals: Marginals, population_size: int) -> None:
                 f"the marginals of column {column!r} count {people:,} people, more than "
                 f"population_size={int(population_size):,}"
             )
+        if len({_text(canonical(value)) for value in listed}) != len(listed):  # files and suites would keep one of them
+            raise ParameterError(f"two values in the marginals of column {column!r} have the same text; list it once")
 
 
 def marginals_of(population: FrequencyTable) -> dict[str, dict[Value, int]]:
@@ -76,8 +80,10 @@ def know_columns(
     population_size: int,
     hierarchies: Mapping[str, Hierarchy] | None,
 ) -> list[ColumnKnowledge]:
-    """Hold every column of the research table (distinct rows over the quasi-identifiers) against the marginals."""
-    require_marginals(marginals, population_size)
+    """Hold every column of the research table (distinct rows over the quasi-identifiers) against the marginals.
+
+    They are what `require_marginals` has let pass.
+    """
     listed = marginals_of(marginals) if isinstance(marginals, FrequencyTable) else marginals
     for name in table.columns:
         if name not in listed:
@@ -135,7 +141,7 @@ def _owners(
     require_whole_codes(originals, column, hierarchy)
     require_one_meaning(values, originals, column, hierarchy)
     texts = [_text(value) for value in originals]
-    if len(known) != len(values) or len(set(texts)) != len(texts):
+    if len(known) != len(values):
         raise ColumnError(f"two values of column {column!r} have the same text; give the column one type")
     owners: list[int | None] = []
     for value, text in zip(originals, texts, strict=True):

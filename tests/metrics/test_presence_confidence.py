@@ -140,6 +140,23 @@ def test_values_are_found_by_their_text_because_files_have_text_only() -> None:
         confidence_of([(1,), ("1",)], marginals={"c0": {1: 4, 3: 6}}, **given)
 
 
+@pytest.mark.parametrize("twice", [{1: 90, "1": 10}, {None: 90, "": 10}, {True: 90, "True": 10}])
+def test_a_value_listed_twice_is_refused_before_it_is_written_once(twice: dict[Any, int]) -> None:
+    # A policy's suite and a saved plan write values as text, and would keep one of the two counts.
+    given: dict[str, Any] = {"population_size": 200, "delta": (0, 0.1)}
+    with pytest.raises(ParameterError, match="same text"):
+        pp.require("presence_confidence", marginals={"c0": {**twice, 2: 100}}, at_least=0.5, **given)
+    rows = [(value,) for value, count in {**twice, 2: 100}.items() for _ in range(count)]
+    with pytest.raises(ParameterError, match="same text"):
+        confidence_of([(2,)], marginals=FrequencyTable.from_rows(["c0"], rows), **given)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2**53, 2**70, 10.0, True])
+def test_a_population_that_cannot_be_counted_exactly_is_refused_before_data_is_read(size: Any) -> None:
+    with pytest.raises(ParameterError, match="population_size must be a whole number"):
+        pp.require("presence_confidence", marginals={"c0": {1: 1}}, population_size=size, delta=(0, 0.1), at_least=0.5)
+
+
 @pytest.mark.parametrize(
     ("rows", "marginals", "words"),
     [
