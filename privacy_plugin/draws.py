@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from privacy_plugin.anonymizers.epsilon_safe import prepare
+from privacy_plugin.anonymizers.randomized_response import randomize_cells, require_randomizable
 from privacy_plugin.anonymizers.synthesis import chosen_model
 from privacy_plugin.budget import Budget
 from privacy_plugin.errors import ParameterError, PolicyError
@@ -15,6 +16,7 @@ from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.method import Method
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.randomized import epsilon_safe_lattice, lattice_cost
+from privacy_plugin.randomized_cells import randomized_response, response_cost
 from privacy_plugin.requirement import Requirement
 from privacy_plugin.spending import Cost
 from privacy_plugin.synthesizing import require_synthesis, synthesis_cost, synthesize
@@ -118,3 +120,20 @@ class SynthesisDraw(Draw):
         """Look for values outside their declared domain, tables that are too large, and the rest."""
         require_synthesis(table, **self.options)
         return partial(synthesize, table, columns=list(self.columns), **self.options, generator=generator)
+
+
+class ResponseDraw(Draw):
+    """Randomized response in every cell of all released columns: one column as it is would undo the row's epsilon."""
+
+    name = "randomized_response"
+    function = randomized_response
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a row costs: the epsilons of its cells."""
+        return response_cost(epsilon=self.options["epsilon"], columns=len(self.columns))
+
+    def prepared(self, table: FrequencyTable, generator: Any) -> Callable[[], Any]:
+        """Look for values outside their declared domain."""
+        require_randomizable(table, epsilon=self.options["epsilon"], domains=self.options.get("domains"))
+        return partial(randomize_cells, table, **self.options, generator=generator)

@@ -5,8 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.randomized_response import RandomizedCells, randomize_cells, require_randomizable
-from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.anonymizers.randomized_response import (
+    RandomizedCells,
+    cell_epsilon,
+    randomize_cells,
+    require_randomizable,
+)
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.spending import Cost, spending, table_to_release
 
@@ -33,8 +37,13 @@ def randomized_response(
     """
     table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
     require_randomizable(table, epsilon=epsilon, domains=domains)
-    cost = Cost(mechanism="randomized response", epsilon=exact(epsilon, what="epsilon") * len(columns))
+    cost = response_cost(epsilon=epsilon, columns=len(columns))
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         made = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
         spent.released(made.frequencies, account=made.ledger.to_dict())
     return made
+
+
+def response_cost(*, epsilon: Any, columns: int) -> Cost:
+    """Return what randomized response spends a row: the epsilons of its cells, added up."""
+    return Cost(mechanism="randomized response", epsilon=cell_epsilon(epsilon) * columns)

@@ -20,11 +20,11 @@ from privacy_plugin.errors import (
 )
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.sources import open_source, sql_table
-from tests.randomized_policies import BUDGET, EPSILON_SAFE, SYNTHESIZE, open_ledger, people, policy_dict
+from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 from tests.sources.loading import ENGINES, LOADERS, text_table
 from tests.sources.test_publish import target_of
 
-METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE}
+METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE, "randomized_response": RESPONSE}
 
 
 def policy_of(**changes: Any) -> pp.Policy:
@@ -34,6 +34,8 @@ def policy_of(**changes: Any) -> pp.Policy:
 @pytest.mark.parametrize(
     ("method", "engine"),
     [("epsilon_safe", "pandas"), ("epsilon_safe", "duckdb"), ("epsilon_safe", "csv")]
+    + [("randomized_response", engine) for engine in ("pandas", "sqlite", "duckdb", "csv")]
+    + [pytest.param("randomized_response", "postgresql", marks=pytest.mark.postgres)]
     + [pytest.param("synthesize", *engine.values, id=engine.id, marks=engine.marks) for engine in ENGINES],
 )
 def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
@@ -52,6 +54,25 @@ def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
     assert (spend.status, spend.private, spend.budget) == ("committed", True, result.cost.budget)
     assert result.remaining == ledger.remaining(dataset="visits", unit="row")
     assert "MARKER" not in str(result.to_dict())
+
+
+def test_randomized_response_touches_every_released_cell_and_tells_how_to_estimate() -> None:
+    policy = policy_of(anonymize={**RESPONSE, "domains": {"sex": ["f", "m", "x"]}})
+    frame = pd.DataFrame(people())
+    result = anonymize(frame, policy=policy, ledger=open_ledger(), generator=np.random.default_rng(1))
+    assert (result.cost.mechanism, str(result.cost)) == ("randomized response", "epsilon 1, delta 0 a row")
+    told = result.to_dict()["drawn"]
+    grown = np.exp(0.5)
+    assert told["values"] == {"sex": 3, "zip": 3}
+    assert told["keep"] == pytest.approx(dict.fromkeys(("sex", "zip"), grown / (grown + 2)))
+    assert (told["ledger"]["unit"], told["ledger"]["private"]) == ("cell", False)
+    assert any("no domain was declared for zip" in words for words in told["ledger"]["assumptions"])
+    assert len(result.made) == len(frame)
+    for column in ("sex", "zip"):
+        true = frame[column].value_counts().reindex(sorted({*frame[column], *result.made[column]}), fill_value=0)
+        expected = (true * grown + (400 - true)) / (grown + 2)  # a cell is its own value e^0.5 times as likely
+        assert len(true) == 3
+        assert ((result.made[column].value_counts() - expected).abs() < 50).all()  # about five deviations
 
 
 def test_generalizing_needs_no_ledger() -> None:
@@ -81,6 +102,12 @@ REFUSED = {
         FRAME,
         ColumnError,
     ),
+    "a cell outside its domain": (
+        {"anonymize": {**RESPONSE, "domains": {"sex": ["f"]}}},
+        FRAME,
+        ColumnError,
+    ),
+    "no cell at all": ({"anonymize": RESPONSE}, FRAME.head(0), PrivacyPluginError),
     "an empty table": ({}, FRAME.head(0), PrivacyPluginError),
     "a column that is missing": ({}, FRAME.drop(columns="zip"), ColumnError),
 }
@@ -166,6 +193,12 @@ def test_a_saved_plan_is_no_draw() -> None:
         ({"anonymize": {**EPSILON_SAFE, "beta": 1}}, "beta must lie between"),
         ({"anonymize": {**EPSILON_SAFE, "penalty": -1}}, "penalty must be positive"),
         ({"anonymize": {**EPSILON_SAFE, "interpolation": ["age", 1]}}, "unknown column in interpolation"),
+        ({"anonymize": {"method": "randomized_response"}}, "randomized_response needs epsilon"),
+        ({"anonymize": {**RESPONSE, "epsilon": 41}}, "epsilon of a cell must be above 0 and at most 40"),
+        ({"anonymize": {**RESPONSE, "epsilon": 1.5}}, "spends epsilon 3, delta 0 a row, which alone does not meet"),
+        ({"anonymize": {**RESPONSE, "columns": ["sex"]}}, "unknown option of randomized_response 'columns'"),
+        ({"anonymize": {**RESPONSE, "delta": 1e-6}}, "unknown option of randomized_response 'delta'"),
+        ({"anonymize": {**RESPONSE, "domains": {"name": ["a"]}}}, "unknown column in domains 'name'"),
         ({"anonymize": {"loss": "entropi"}}, "did you mean 'entropy'"),
         ({"anonymize": {"max_suppression": 2}}, "max_suppression must lie between"),
         ({"anonymize": "synthesize"}, "anonymize is a mapping"),
@@ -193,6 +226,8 @@ def test_a_method_is_part_of_what_a_policy_says() -> None:
         policy_of(anonymize={**SYNTHESIZE, "epsilon": 0.5}),
         policy_of(anonymize={**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}),
         policy_of(anonymize=EPSILON_SAFE),
+        policy_of(anonymize={**RESPONSE, "epsilon": 1}),
+        policy_of(anonymize=RESPONSE),
     ]
     assert len({policy.digest for policy in policies}) == len(policies)
     budget_only = policy_dict(requirements=[BUDGET])

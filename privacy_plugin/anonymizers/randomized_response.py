@@ -63,6 +63,14 @@ class RandomizedCells:
         """The randomized rows as a pandas frame."""
         return frame_of(self.frequencies)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the channel of every column, from which counts can be estimated, and the account; no value."""
+        return {
+            "keep": {column: float(kept) for column, kept in self.keep.items()},
+            "values": {column: len(values) for column, values in self.domains.items()},
+            "ledger": self.ledger.to_dict(),
+        }
+
     def channel(self, column: str) -> list[list[Fraction]]:
         """Return P(released | original) of a column, rows and columns in the order of its domain."""
         require_columns([column], list(self.keep))
@@ -113,7 +121,7 @@ def randomize_cells(
     operating system's secure source; a `generator` is for tests, and the account then says not private. A missing
     value is a value. Cost: one draw a cell.
     """
-    amount = exact(epsilon, what="epsilon")
+    amount = cell_epsilon(epsilon)
     known = require_randomizable(table, epsilon=epsilon, domains=domains)
     rows = np.repeat(np.arange(table.distinct), table.counts)
     keep, codes = {}, []
@@ -138,11 +146,18 @@ def require_randomizable(
     table: FrequencyTable, *, epsilon: Any, domains: Mapping[str, Sequence[Any]] | None
 ) -> dict[str, tuple[Value, ...]]:
     """Refuse what cannot be randomized, before any budget is spent; return the domain of every column."""
-    if not 0 < exact(epsilon, what="epsilon") <= 40:
-        raise ParameterError("epsilon of a cell must be above 0 and at most 40")
+    cell_epsilon(epsilon)
     table.require_rows()
     table.require_one_row_a_person("randomized response")
     return {name: declared_domain(table, name, domains) for name in table.columns}
+
+
+def cell_epsilon(epsilon: Any) -> Fraction:
+    """Read the epsilon of one cell; beyond 40 next to no cell would be changed."""
+    amount = exact(epsilon, what="epsilon")
+    if not 0 < amount <= 40:
+        raise ParameterError("epsilon of a cell must be above 0 and at most 40")
+    return amount
 
 
 def keep_probability(epsilon: float, values: int) -> Fraction:

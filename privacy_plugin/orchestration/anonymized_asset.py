@@ -105,7 +105,7 @@ def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
         "remaining delta": float(result.remaining.delta),
         "dagster/row_count": result.drawn.frequencies.rows,
         "account": dg.MetadataValue.json(told.get("ledger", told)),
-        **{name: dg.MetadataValue.json(told[name]) for name in ("levels", "edges") if name in told},
+        **{name: dg.MetadataValue.json(told[name]) for name in ("levels", "edges", "keep") if name in told},
     }
 
 

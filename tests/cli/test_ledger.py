@@ -9,7 +9,7 @@ import yaml
 
 from privacy_plugin.ledger import BudgetLedger
 from tests.cli.conftest import Run, document, words
-from tests.randomized_policies import EPSILON_SAFE, people, policy_dict
+from tests.randomized_policies import EPSILON_SAFE, RESPONSE, people, policy_dict
 
 CAP = ["--dataset", "visits", "--set-cap", "2", "--delta", "0.01"]
 
@@ -87,6 +87,19 @@ def test_a_table_of_a_database_is_drawn_into_the_same_database(place: Path, run:
     made = run("anonymize", *common, "--table", "visits", "--output", "made")
     assert made.exit_code == 0, made.output
     assert run("check", *common, "--table", "made").exit_code == 0
+
+
+def test_randomized_cells_are_drawn_checked_and_told(place: Path, run: Run, anonymize: Run) -> None:
+    run("ledger", *CAP)
+    (place / "policy.yaml").write_text(yaml.safe_dump(policy_dict(anonymize=RESPONSE)))
+    told = document(anonymize("--json"))
+    assert told["spent"] == {"epsilon": 1, "delta": 0, "unit": "row", "mechanism": "randomized response"}
+    assert set(told["drawn"]["keep"]) == {"sex", "zip"}
+    assert len(pd.read_csv(place / "made.csv")) == 400
+    assert run("check", place / "made.csv", "--policy", place / "policy.yaml").exit_code == 0
+    again = words(anonymize("--force"))
+    assert "randomized response: spent epsilon 1, delta 0 a row" in again
+    assert "protects one cell: tables that differ in one cell" in again
 
 
 def test_a_plan_is_refused_before_anything_is_spent(place: Path, run: Run, anonymize: Run) -> None:

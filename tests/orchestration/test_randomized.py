@@ -21,7 +21,7 @@ from privacy_plugin.orchestration import (
 from tests.orchestration.marked import written_down
 from tests.orchestration.pipeline import Pipeline, errors, outcome, released
 from tests.orchestration.test_component import TYPE, attributes, run, shown_by_dagster
-from tests.randomized_policies import EPSILON_SAFE, SYNTHESIZE, open_ledger, people, policy_dict
+from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 
 SECRET = "secretplace"
 
@@ -57,7 +57,7 @@ def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: 
     return pipeline
 
 
-@pytest.mark.parametrize("method", [SYNTHESIZE, EPSILON_SAFE], ids=lambda method: method["method"])
+@pytest.mark.parametrize("method", [SYNTHESIZE, EPSILON_SAFE, RESPONSE], ids=lambda method: method["method"])
 def test_a_drawn_table_is_gated_and_released(
     any_pipeline: Pipeline, address: str, method: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -79,9 +79,32 @@ def test_a_drawn_table_is_gated_and_released(
     assert told["account"]["assumptions"]
     assert ("levels" in told) is (method is EPSILON_SAFE)
     assert ("edges" in told) is (method is SYNTHESIZE)
+    assert ("keep" in told) is (method is RESPONSE)
     record = written_down(pipeline, caplog)
     assert SECRET not in record
     assert "MARKER" not in record
+
+
+def test_a_red_table_is_released_as_randomized_cells(any_pipeline: Pipeline, address: str) -> None:
+    ledger = open_ledger(address)
+    pipeline = drawing(any_pipeline, address, anonymize=RESPONSE)
+    raw = build_privacy_checks(asset="raw", table="raw", policy=pipeline.policy)
+    red = dg.materialize(
+        [dg.AssetSpec("raw"), raw],
+        selection=dg.AssetSelection.checks_for_assets("raw"),
+        resources=pipeline.resources,
+        instance=pipeline.instance,
+        raise_on_error=False,
+    )
+    assert set(outcome(red).values()) == {False}
+    green = pipeline.run()
+    assert set(outcome(green).values()) == {True}
+    assert released(green)
+    rows = pipeline.read("release") or []
+    assert rows == pipeline.read("drawn")
+    assert len(rows) == len(people()["sex"])
+    assert {row[1] for row in rows} == {"100", "101", "102"}
+    assert ledger.spent(dataset="visits", unit="row").epsilon == 1
 
 
 def test_a_frame_is_handed_over_and_every_run_spends(pipeline: Pipeline, address: str) -> None:
