@@ -14,6 +14,8 @@ from privacy_plugin.frequency.values import Value, canonical, key, one_plain_typ
 
 Dictionary = tuple[Value, ...]
 
+_LARGEST = 2.0**62  # rows whose sum no signed 64-bit number wraps around, with room for the rounding of this sum
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrequencyTable:
@@ -256,6 +258,8 @@ def _assemble(
     """Merge equal rows, order them, and forget values that no longer occur."""
     if len(counts) and (not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1):
         raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
+    if counts.sum(dtype=np.float64) >= _LARGEST:
+        raise ParameterError("counts add up to 2**62 rows or more, which cannot be added exactly")
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
     if len(counts) != len(packed):
         raise ParameterError(f"every row needs a count; given: {len(packed)} rows, {len(counts)} counts")

@@ -208,3 +208,14 @@ def test_ascending_orders_what_is_distinct(numbers: list[int], size: int) -> Non
 def test_sums_are_exact() -> None:
     """Through floating point, 2**53 + 1 would become 2**53."""
     assert sum_by(np.array([0, 0]), np.array([2**53, 1]), 1).tolist() == [2**53 + 1]
+
+
+@pytest.mark.parametrize(
+    "counts", [[2**61, 2**61], [2**62, 2**62, 2**62, 2**62, 1], np.array([2**63 + 1], dtype=np.uint64)]
+)
+def test_counts_that_would_wrap_around_are_refused(counts: Any) -> None:
+    """Four times 2**62 people and one would pass for one person."""
+    rows = [(str(row),) for row in range(len(counts))]
+    with pytest.raises(ParameterError, match="add up to"):
+        FrequencyTable.from_rows(["a"], rows, counts=counts)
+    assert FrequencyTable.from_rows(["a"], [("x",), ("y",)], counts=[2**61, 2**61 - 2**10]).rows == 2**62 - 2**10
