@@ -9,7 +9,7 @@ import numpy as np
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.metrics.measurement import Quantity, Spread, WorstClass
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.score_attributes import Attributes, read_bins, read_generalized, relate
@@ -251,6 +251,6 @@ def _stated(given: GivenWeights | None) -> dict[str, Any] | None:
     if given is None:
         return None
     return {
-        name: "by value" if isinstance(weight, Mapping) else weight
-        for name, weight in (written_weights(given) or {}).items()
+        name: "by value" if weights.own or weights.otherwise is None else written(weights.otherwise)
+        for name, weights in read_weights("weights", given).items()
     }

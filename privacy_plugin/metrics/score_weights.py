@@ -58,6 +58,9 @@ def read_weights(what: str, given: GivenWeights | None) -> dict[str, ColumnWeigh
 def written_weights(given: GivenWeights | None) -> dict[str, Any] | None:
     """Write weights as plain data that reads back the same: {column: weight} or {column: {value: weight}}.
 
+    Plain data has values as text only: weights of two values with one text, or of a value that is called "otherwise",
+    would come back as others' and are refused.
+
     >>> written_weights({"age": 1, ("disease", "flu"): 0.2, ("disease", None): 0})
     {'age': 1, 'disease': {'flu': 0.2, '': 0}}
     """
@@ -66,6 +69,11 @@ def written_weights(given: GivenWeights | None) -> dict[str, Any] | None:
     plain: dict[str, Any] = {}
     for name, weights in read_weights("weights", given).items():
         own = {label(value): written(weight) for value, weight in weights.own}
+        if len(own) != len(weights.own) or OTHERWISE in own:
+            raise ParameterError(
+                f"the weights of column {name!r} by value cannot be written: as text, two values are one, or one is "
+                f"{OTHERWISE!r}, which stands for all others"
+            )
         rest = None if weights.otherwise is None else written(weights.otherwise)
         plain[name] = own if rest is None else {OTHERWISE: rest, **own} if own else rest
     return plain
