@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.errors import ColumnError, ParameterError, SourceError, TooLargeError
+from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, TooLargeError
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 ROLES = {"city": "quasi_identifier", "age": "quasi_identifier", "disease": "sensitive"}
@@ -35,6 +35,22 @@ options = st.sampled_from(
         {"roles": ROLES, "saturation": 0.25},
     ]
 )
+
+
+def test_false_rows_pass_for_people_at_a_gate_which_is_why_no_policy_repairs():
+    """What the documentation warns of: one person in a class, and a false row beside them."""
+    columns = {"zip": "quasi_identifier", "disease": "sensitive"}
+    asked = [{"k_anonymity": {"at_least": 2}}, {"l_diversity": {"variant": "distinct", "at_least": 2}}]
+    policy = pp.Policy.from_dict({"dataset": "visits", "columns": columns, "requirements": asked})
+    visits = pd.DataFrame({"zip": ["8001", "8002", "8002"], "disease": ["flu", "flu", "gout"]})
+    repair = pp.greedy_repair(visits, attributes=list(columns), roles=columns)
+    assert [finding.status for finding in policy.judge(visits).findings] == ["failed", "failed"]
+    assert [finding.status for finding in policy.judge(repair.apply(visits)).findings] == ["passed", "passed"]
+    for method in ("greedy_repair", "fill_holes"):
+        with pytest.raises(PolicyError, match=f"unknown method '{method}'"):
+            pp.Policy.from_dict(
+                {"dataset": "v", "columns": columns, "requirements": asked, "anonymize": {"method": method}}
+            )
 
 
 def without_unknown_city(frame, weights):

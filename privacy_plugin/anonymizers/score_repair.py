@@ -6,8 +6,10 @@ which every part but one is held by somebody, and all together by nobody (White 
 other option, to extend people who are there, often raises scores and is not offered.
 
 An added record is false. All scores here are those of the original people: an average over all rows would also sink by
-dilution. An added record has false in the boolean attributes that are not its own and a missing value in every other
-column; who knows of the repair can recognize it by that, so fill its gaps before release if the attacker may.
+dilution. A gate cannot tell a false row from a person either, and would count it: a class of one person and one false
+row is no class of two, so judge everything but the score before the repair. An added record has false in the boolean
+attributes that are not its own and a missing value in every other column; who knows of the repair can recognize it by
+that, so fill its gaps before release if the attacker may.
 """
 
 from collections.abc import Mapping, Sequence

@@ -56,6 +56,26 @@ def test_a_defs_yaml_makes_the_whole_path(pipeline: Pipeline, monkeypatch: pytes
             assert list((sandbox.project_root / "privacy" / "certificates").rglob("*.json"))
 
 
+def test_a_defs_yaml_hides_who_of_a_population_is_in_the_table(pipeline: Pipeline) -> None:
+    everybody = raw_rows(120)
+    pipeline.write("register", everybody.drop(columns=["name", "disease"]))
+    pipeline.write("raw", everybody.iloc[::3])
+    policy = policy_dict(
+        requirements=[{"delta_presence": {"between": [0.1, 0.6]}}], anonymize={"method": "multidimensional_presence"}
+    )
+    with create_defs_folder_sandbox() as sandbox:
+        given = attributes(pipeline.url, population_table="register")
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent, defs_yaml_contents={"type": TYPE, "attributes": given}
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            result = run(defs, "anonymized", "release")
+            assert result.success, errors(result)
+            assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
+            assert len(pipeline.read("release") or []) == 40
+
+
 def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipeline) -> None:
     pipeline.write("raw", raw_rows().drop(columns="name"))
     with create_defs_folder_sandbox() as sandbox:
