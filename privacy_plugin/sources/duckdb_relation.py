@@ -149,7 +149,7 @@ class DuckDBRelation:
         require_no_target(target, "DuckDB")
         require_columns(columns, self.columns)
         with told_as_source_error("publishing"):
-            copy = self.restricted(columns).materialize()
+            copy = self.ordered(columns).materialize()
         verify(DuckDBRelation(copy))
         return copy
 
@@ -199,6 +199,10 @@ class DuckDBRelation:
     def restricted(self, columns: Sequence[str]) -> Any:
         """Return the relation of some columns."""
         return self._asked(f"SELECT {', '.join(map(quote, columns))} FROM {_ALIAS}")
+
+    def ordered(self, columns: Sequence[str]) -> Any:
+        """Return the relation of some columns, in the order of their content."""
+        return self.restricted(columns).order(", ".join(map(self._term, columns)))
 
     def recoded(self, recoding: Recoding) -> Any:
         """Return the relation that joins every distinct value with its translation."""

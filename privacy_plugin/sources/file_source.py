@@ -91,7 +91,7 @@ class FileSource:
         path = self._target(target)
         require_columns(columns, self.columns)
         with replacing([path]) as (temporary,), self._unchanged():
-            _write(self._relation.restricted(columns), temporary)
+            _write(self._relation.ordered(columns), temporary)
             verify(FileSource(temporary))
         return FileSource(path)
 

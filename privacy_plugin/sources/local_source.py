@@ -1,5 +1,6 @@
 """Frames in this process: one way to count, fingerprint and recode them, column by column."""
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,7 +99,7 @@ class LocalSource(ABC):
         """Return a frame of the columns, and of nothing that its gate did not judge, once `verify` has accepted it."""
         require_no_target(target, self.engine)
         require_columns(columns, self.columns)
-        copy = self.bare(self.rebuilt(columns, {}, None))
+        copy = self.bare(_in_random_order(self.rebuilt(columns, {}, None)))
         verify(self.reopened(copy))
         return copy
 
@@ -157,3 +158,12 @@ class LocalSource(ABC):
         rows = self.row_count()
         for start in range(0, max(rows, 1), CHUNK_ROWS):
             yield start, min(start + CHUNK_ROWS, rows)
+
+
+def _in_random_order(frame: Any) -> Any:
+    """Put the rows of a frame in an order drawn from the operating system's secure source."""
+    import narwhals.stable.v1 as nw
+
+    opened = nw.from_native(frame, eager_only=True)
+    drawn = np.frombuffer(secrets.token_bytes(8 * len(opened)), dtype=np.uint64)
+    return opened[np.argsort(drawn, kind="stable")].to_native()

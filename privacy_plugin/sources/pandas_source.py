@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from privacy_plugin.sources.coding import CodedColumn, code_exactly
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
@@ -42,8 +43,11 @@ class PandasSource(LocalSource):
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         rows = frame if kept is None else frame[kept].copy()
         for name in keep:
-            if isinstance(rows[name].dtype, pd.CategoricalDtype):
+            kind = rows[name].dtype
+            if isinstance(kind, pd.CategoricalDtype):
                 rows[name] = rows[name].cat.remove_unused_categories()
+            elif isinstance(kind, pd.ArrowDtype) and pa.types.is_dictionary(kind.pyarrow_dtype):
+                rows[name] = rows[name].astype(pd.ArrowDtype(kind.pyarrow_dtype.value_type)).astype(kind)
         return rows
 
     def bare(self, frame: pd.DataFrame) -> pd.DataFrame:

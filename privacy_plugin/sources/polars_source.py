@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
+import pyarrow as pa
 
 from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.arrow_coding import code_array
@@ -44,13 +47,14 @@ class PolarsSource(LocalSource):
         return _coded(self._frame.get_column(name).slice(start, stop - start), name)
 
     def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pl.DataFrame:
-        """Put texts in the place of columns, and leave rows out."""
+        """Put texts in the place of columns, and leave rows out, with all that is stored of them beside the rows."""
         columns = [
             pl.Series(name, texts[name].tolist(), dtype=pl.String) if name in texts else self._frame.get_column(name)
             for name in keep
         ]
         frame = pl.DataFrame(columns)
-        return frame if kept is None else frame.filter(pl.Series(kept))
+        rows = np.arange(frame.height) if kept is None else np.flatnonzero(kept)
+        return pl.DataFrame([_copied(column, rows) for column in frame.get_columns()])
 
     def from_arrow(self, rows: Any) -> pl.DataFrame:
         """Take the rows."""
@@ -59,6 +63,17 @@ class PolarsSource(LocalSource):
     def reopened(self, frame: Any) -> Source:
         """Open another eager frame."""
         return PolarsSource(frame)
+
+
+def _copied(column: pl.Series, rows: Integers) -> pl.Series:
+    """Copy rows of a column and nothing else: filtered or sliced, polars still stores the texts of the other rows."""
+    if column.dtype in _ONE_BY_ONE:
+        return column[rows]
+    copy = pl.Series(column.name, column.to_arrow().take(pa.array(rows)), dtype=column.dtype)
+    if not isinstance(column.dtype, pl.Enum):
+        return copy
+    used = set(copy.unique())
+    return copy.cast(pl.String).cast(pl.Enum([value for value in column.dtype.categories if value in used]))
 
 
 class PolarsLazySource:

@@ -70,7 +70,11 @@ class Source(Protocol):
         """
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]) -> Any:
-        """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place."""
+        """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place.
+
+        The copy's rows stand in the order of their content, or in a random one: in that of the source they would still
+        tell who is who, where that is the order of names, of arrival, or of another release.
+        """
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[["Source"], None]) -> Any:
         """Write rows that were drawn in this process as a new table of this engine, in the manner of `publish`."""

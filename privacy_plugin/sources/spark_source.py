@@ -130,14 +130,7 @@ class SparkSource:
         """Identify the content; hashes are computed in Spark."""
         require_columns(self.columns if columns is None else columns, self.columns)
         chosen = sorted(self.columns if columns is None else columns)
-        cells = [self._cell(name) for name in chosen]
-        parts = [
-            functions.when(cell.isNull(), functions.lit("N")).otherwise(
-                functions.concat(functions.length(cell).cast("string"), functions.lit(":"), cell)
-            )
-            for cell in cells
-        ]
-        hashes = self._frame.select(functions.sha2(functions.concat(*parts), 256).alias("h"))
+        hashes = self._frame.select(self._row_hash(chosen).alias("h"))
         digest = functions.sha2(functions.concat_ws("", functions.sort_array(functions.collect_list("h"))), 256)
         buckets = hashes.groupBy(functions.substring("h", 1, BUCKET_DIGITS).alias("bucket")).agg(
             functions.count(functions.lit(1)).alias("n"), functions.count("h").alias("hashed"), digest.alias("digest")
@@ -147,6 +140,15 @@ class SparkSource:
         total, pairs = checked_buckets(zip(*(column.to_pylist() for column in found.columns), strict=True))
         kinds = [self._types[name].simpleString() for name in chosen]
         return compose(scheme=_SCHEME, columns=chosen, rows=total, buckets=pairs, types=kinds)
+
+    def _row_hash(self, columns: Sequence[str]) -> Column:
+        parts = [
+            functions.when(cell.isNull(), functions.lit("N")).otherwise(
+                functions.concat(functions.length(cell).cast("string"), functions.lit(":"), cell)
+            )
+            for cell in map(self._cell, columns)
+        ]
+        return functions.sha2(functions.concat(*parts), 256)
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
@@ -182,7 +184,8 @@ class SparkSource:
         require_no_target(target, "Spark")
         require_columns(columns, self.columns)
         with _told_as_source_error("publishing"):
-            copy = self._frame.select(*[self._column(name) for name in columns]).localCheckpoint(eager=True)
+            by_content = self._frame.orderBy(self._row_hash(columns))
+            copy = by_content.select(*[self._column(name) for name in columns]).localCheckpoint(eager=True)
         verify(SparkSource(copy))
         return copy
 

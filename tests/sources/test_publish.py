@@ -1,8 +1,13 @@
 """Publishing: what was verified is what is put in place, and a refusal leaves everything as it was."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 
@@ -68,6 +73,34 @@ def test_refused(engine: str, tmp_path: Path) -> None:
         assert not [name for name in tables(source) if "privacy_plugin" in name]
     elif target is not None:
         assert open_source(target).fingerprint() == old
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_do_not_come_in_the_order_of_the_source(engine: str, tmp_path: Path) -> None:
+    """Sorted by name, a release would say who is who to anybody with the list of names."""
+    by_name = [str(100 + 37 * place % 60) for place in range(60)]
+    source = open_source(LOADERS[engine](text_table(zip=by_name), tmp_path))
+    target = target_of(engine, tmp_path)
+    published = source.publish(target, columns=["zip"], verify=lambda copy: None)
+    shown = _in_order(published, target)
+    assert shown != by_name
+    assert sorted(shown) == sorted(by_name)
+
+
+def _in_order(published: Any, target: str | None) -> list[str]:
+    """Read the only column, row by row as they stand."""
+    if isinstance(published, SqlTable):
+        with published._bind.connect() as connection:
+            return [
+                str(row[0]) for row in connection.execute(sa.select(sa.text("*")).select_from(sa.text("published")))
+            ]
+    if target is not None:
+        published = duckdb.sql(f"SELECT zip FROM '{target}'")
+    if isinstance(published, pl.LazyFrame):
+        published = published.collect()
+    frame = published.toArrow() if hasattr(published, "toArrow") else published
+    frame = frame.to_arrow_table() if isinstance(frame, duckdb.DuckDBPyRelation) else frame
+    return [str(value) for value in (frame["zip"].to_pylist() if isinstance(frame, pa.Table) else frame["zip"])]
 
 
 @pytest.mark.parametrize("engine", FRAMES)
@@ -225,3 +258,44 @@ def test_spark_plans_are_held_by_a_snapshot(spark: Any, tmp_path: Path) -> None:
         spark.range(9).write.mode("append").parquet(folder)
         assert held.row_count() == 5
         assert held.frequencies(["id"]).rows == 5
+
+
+SECRET = "of one who was left out"
+
+
+def _stored_frames() -> dict[str, Any]:
+    """Frames whose columns may still store a text of a row that was taken out."""
+    shown = [f"long enough to be stored apart {row}" for row in range(60)]
+    texts = [*shown, SECRET]
+    polars = pl.DataFrame(
+        {
+            "text": texts,
+            "bytes": [text.encode() for text in texts],
+            "list": [[text] for text in texts],
+            "record": [{"field": text} for text in texts],
+            "category": pl.Series(texts, dtype=pl.Categorical),
+            "enumeration": pl.Series(texts, dtype=pl.Enum(texts)),
+        }
+    )
+    dictionary = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    pandas = pd.DataFrame({"category": texts, "dictionary": texts}).astype(
+        {"category": "category", "dictionary": dictionary}
+    )
+    arrow = pa.table({"text": texts, "list": [[text] for text in texts]})
+    return {
+        "polars, filtered": polars.filter(pl.col("text") != SECRET),
+        "polars, sliced": polars.slice(0, 60),
+        "pandas, sliced": pandas.iloc[:60],
+        "pandas, filtered": pandas[[True] * 60 + [False]],
+        "arrow, sliced": arrow.slice(0, 60),
+    }
+
+
+@pytest.mark.parametrize("case", _stored_frames())
+def test_nothing_is_stored_of_rows_that_were_left_out(case: str) -> None:
+    """Dagster's IO manager pickles what is released; a text that no row shows could still be in it."""
+    frame = _stored_frames()[case]
+    source = open_source(frame)
+    published = source.publish(None, columns=source.columns, verify=lambda copy: None)
+    assert open_source(published).fingerprint() == source.fingerprint()
+    assert SECRET.encode() not in pickle.dumps(published)
