@@ -247,24 +247,37 @@ def signing_key() -> bytes:
     """
     given = os.environ.get(KEY_VARIABLE)
     if given is not None:
-        if len(given) < _SHORTEST_KEY:
-            raise CertificateError(f"{KEY_VARIABLE} is too short; give at least {_SHORTEST_KEY} characters")
-        return given.encode()
-    root = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    path = root / "privacy_plugin" / "signing.key"
+        if len(given) < _SHORTEST_KEY or len(set(given)) < _SHORTEST_KEY // 2:
+            raise CertificateError(
+                f"{KEY_VARIABLE} is too short or too plain; give at least {_SHORTEST_KEY} random characters"
+            )
+        return os.fsencode(given)
+    path = _configuration_folder() / "privacy_plugin" / "signing.key"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create_key(path)
-        key, mode = path.read_bytes(), path.stat().st_mode
+        key, found = path.read_bytes(), path.stat()
     except OSError as problem:
         raise CertificateError(
             f"no signing key at {str(path)!r} ({type(problem).__name__}); set {KEY_VARIABLE} instead"
         ) from None
     if len(key) < _SHORTEST_KEY:
         raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
-    if os.name == "posix" and mode & 0o077:
+    if os.name == "posix" and (found.st_mode & 0o077 or found.st_uid != os.geteuid()):
         raise CertificateError(f"others can read the key file {str(path)!r}; remove it, its signatures prove nothing")
     return key
+
+
+def _configuration_folder() -> Path:
+    """Return the user's own; one that is relative would be another in every folder, and in the midst of a project."""
+    given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    try:
+        folder = given if given.is_absolute() else Path.home() / ".config"
+    except RuntimeError:  # a user without a home, as containers have
+        folder = given
+    if not folder.is_absolute():
+        raise CertificateError(f"this user has no home for a signing key; set {KEY_VARIABLE} instead")
+    return folder
 
 
 def _create_key(path: Path) -> None:

@@ -351,7 +351,31 @@ def test_whoever_comes_first_makes_the_key(home):
     assert len(keys) == 1
 
 
-@pytest.mark.parametrize("given", ["", "short", "fifteen letters"])
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file away")
+def test_a_key_that_belongs_to_another_proves_nothing(home):
+    signing_key()
+    os.chown(home / "privacy_plugin" / "signing.key", 12345, 12345)
+    with pytest.raises(CertificateError, match="others can read"):
+        signing_key()
+
+
+@pytest.mark.parametrize("given", ["", "settings"])
+def test_no_key_is_made_in_the_folder_one_happens_to_work_in(tmp_path, monkeypatch, given):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", given)
+    monkeypatch.setenv("HOME", "home")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CertificateError, match=f"set {KEY_VARIABLE}"):
+        signing_key()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_of_any_bytes_is_used(monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, os.fsdecode(bytes(range(200, 232))))
+    assert signing_key() == bytes(range(200, 232))
+
+
+@pytest.mark.parametrize("given", ["", "short", "fifteen letters", " " * 40, "changeme" * 4])
 def test_a_short_key_of_the_environment_is_refused(monkeypatch, tmp_path, given):
     monkeypatch.setenv(KEY_VARIABLE, given)
     with pytest.raises(CertificateError, match="too short"):
