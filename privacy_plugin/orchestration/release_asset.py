@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,9 @@ def build_release_asset(
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     others = population_of(population, population_table, warehouse)
-    if rules.rules.compares and others is None:
+    if not rules.rules.compares:
+        others = None
+    elif others is None:
         raise ParameterError(
             f"the policy of {rules.dataset!r} compares with a second table; give the release the population of its gate"
         )
@@ -87,7 +90,7 @@ def build_release_asset(
         automation_condition=automation_condition,
         warehouse=warehouse,
         resources=[certificates, *([] if books is None else [books])],
-        population=others if rules.rules.compares else None,
+        population=None if others is None else replace(others, awaited=False),
     )
 
 

@@ -20,7 +20,8 @@ class Upstream:
 
     With a `table` the asset is a table of the warehouse, which is never loaded; `{partition}` in its name stands for
     the partition's key, and `partition_column` names the column that says which rows belong to it. Without one
-    the asset's IO manager hands over whatever a source accepts: a frame, or the path of a file.
+    the asset's IO manager hands over whatever a source accepts: a frame, or the path of a file. A table that is only
+    looked at again (not `awaited`) is no dependency: what is new in it is the gate's to judge first.
     """
 
     key: dg.AssetKey
@@ -28,11 +29,12 @@ class Upstream:
     table: str | None = None
     partition_column: str | None = None
     warehouse: str = "warehouse"
+    awaited: bool = True
 
     @property
     def deps(self) -> list[dg.AssetKey]:
         """The assets that have to be there first but are not loaded."""
-        return [self.key] if self.table is not None else []
+        return [self.key] if self.table is not None and self.awaited else []
 
     @property
     def ins(self) -> dict[str, dg.AssetIn]:

@@ -4,7 +4,8 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.orchestration import build_privacy_checks, build_release_asset, when_gate_passed
-from tests.orchestration.pipeline import Pipeline, raw_rows, safe_rows
+from privacy_plugin.policy import Policy
+from tests.orchestration.pipeline import Pipeline, policy_dict, raw_rows, safe_rows
 
 
 @pytest.fixture
@@ -78,6 +79,18 @@ def test_checks_older_than_the_data(automatic: Pipeline) -> None:
     daemon = Daemon(automatic)
     materialize_without_checks(automatic)
     assert not daemon.asks()
+
+
+def test_a_register_that_dagster_does_not_know_of_keeps_nobody_waiting(automatic: Pipeline) -> None:
+    automatic.policy = Policy.from_dict(policy_dict(requirements=[{"k_map": {"at_least": 3}}]))
+    automatic.write("register", safe_rows().drop(columns="disease"))
+    common = {"asset": "judged", "policy": automatic.policy, "table": "judged", "population_table": "register"}
+    release = build_release_asset(name="release", automation_condition=when_gate_passed(), **common)
+    automatic.definitions[1:] = [build_privacy_checks(**common), release]
+    daemon = Daemon(automatic)
+    assert automatic.run("judged").success
+    assert daemon.asks()
+    assert automatic.run("release").success
 
 
 def test_plain_eager_would_ask(automatic: Pipeline) -> None:
