@@ -14,6 +14,11 @@ os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # older versions of GX r
 
 try:
     from great_expectations.expectations.expectation import Expectation
+except ModuleNotFoundError as problem:
+    if problem.name != "great_expectations":
+        raise
+    words = "this needs Great Expectations: pip install 'privacy-plugin[gx]'"
+    raise ModuleNotFoundError(words, name="great_expectations") from None
 except SystemExit:  # pyspark without its connect parts ends a process that has no main file, with exit code 0
     raise ImportError("importing great_expectations would end this process; install privacy-plugin[spark]") from None
 

@@ -85,12 +85,22 @@ class Requirement:
         named |= {"attributes": list(self.attributes)} if self.attributes else {}
         return {self.metric: {**options, **named, **self.limit.given}}
 
-    def __str__(self) -> str:
+    @property
+    def details(self) -> str:
+        """Which of a metric's answers is asked for, such as "(distinct, diagnosis)"; empty where there is one only."""
         unsaid = ("hierarchies", "roles", "dataset")  # these are the policy's own, and said there
         stated = [_stated(name, value) for name, value in self.options.items() if name not in unsaid]
         stated += [self.sensitive] if self.sensitive else []
         stated += self.attributes or ()
-        return f"{self.metric}({', '.join(stated)}) {self.limit}" if stated else f"{self.metric} {self.limit}"
+        return f"({', '.join(stated)})" if stated else ""
+
+    @property
+    def title(self) -> str:
+        """The metric in words, with which of its answers is asked for."""
+        return f"{self.definition.title} {self.details}".rstrip()
+
+    def __str__(self) -> str:
+        return f"{self.metric}{self.details} {self.limit}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +233,7 @@ def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
     definition = requirement.definition
     caveat = f" {CAVEATS[definition.kind]}" if definition.kind in CAVEATS else ""
     return (
-        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
+        f"{requirement.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
         f"({looked_at(definition, measurement)}).{caveat}"
     )
 
@@ -247,7 +257,7 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     limit = " and ".join(str(bound) for bound in _flat(requirement.limit.given))
     attacker = definition.attacker.format(limit=limit, **roles)
     return (
-        f"{definition.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
+        f"{requirement.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
         f"{definition.whom} {attacker}. To fix it: {definition.remedy}."
     )
 

@@ -28,6 +28,18 @@ HEAVY = (
 )
 QI = ["age", "zip"]
 
+# Imports the second module where the first package is not installed.
+WITHOUT_A_PACKAGE = """
+import importlib, sys
+package, door = sys.argv[1:]
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+importlib.import_module(door)
+"""
+
 
 @pytest.fixture
 def data():
@@ -162,3 +174,18 @@ def test_signatures_are_those_of_the_metrics():
 def test_a_misspelt_argument_is_told_with_the_valid_ones(data):
     with pytest.raises(pp.PrivacyPluginError, match="quasi_identifiers"):
         pp.k_anonymity(data, quasi_identifier=QI)
+
+
+@pytest.mark.parametrize(
+    ("door", "package", "extra"),
+    [
+        ("privacy_plugin.orchestration", "dagster", "dagster"),
+        ("privacy_plugin.expectations", "great_expectations", "gx"),
+    ],
+)
+def test_a_door_without_its_host_says_what_to_install(door, package, extra):
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_PACKAGE, package, door], capture_output=True, text=True, check=False
+    )
+    assert "ModuleNotFoundError: this needs" in run.stderr
+    assert f"pip install 'privacy-plugin[{extra}]'" in run.stderr

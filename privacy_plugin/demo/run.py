@@ -133,27 +133,27 @@ def _compared(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Pa
 def _show_outcome(
     console: Console, refused: _Outcome, released: _Outcome, place: Path, comparison: Path | None
 ) -> None:
-    table = Table(box=box.ROUNDED, title="Verdicts and where to look", title_justify="left")
-    for head in ("gate", "verdict", "rows", "release", "report"):
-        table.add_column(head, overflow="fold")
+    table = Table(box=box.ROUNDED, title="Verdicts", title_justify="left")
+    for head in ("gate", "verdict", "rows", "released table"):
+        table.add_column(head)
     for outcome in (refused, released):
         passed = outcome.verdict["passed"]
         table.add_row(
             outcome.gate,
             Text("passed" if passed else "failed", style="bold green" if passed else "bold red"),
             f"{outcome.verdict['rows']:,}",
-            outcome.released or "blocked",
-            Text(_near(outcome.report)),
+            outcome.released or "none: the gate held it back",
         )
     console.print(table)
     lines = {
+        **{f"report of {outcome.gate}": outcome.report for outcome in (refused, released)},
         "before and after": comparison,
         "certificate": released.certificate,
         "warehouse": place / "warehouse.duckdb",
     }
     for name, where in lines.items():
         if where is not None:
-            _show(console, name, str(where))
+            _show(console, name, _near(where))
 
 
 def _in_the_browser(place: Path, rows: int) -> str:
@@ -178,9 +178,7 @@ def _variables(place: Path, rows: int) -> dict[str, str]:
     }
 
 
-def _near(path: Path | None) -> str:
-    if path is None:
-        return "none"
+def _near(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 

@@ -26,7 +26,7 @@ def overview(content: ReportContent) -> Markup:
 
 def asked(requirement: Requirement) -> str:
     """Return what a requirement asks of its metric, such as "(distinct, diagnosis) at least 3"."""
-    return str(requirement).removeprefix(requirement.metric).strip()
+    return f"{requirement.details} {requirement.limit}".lstrip()
 
 
 def _cell(finding: Finding | None) -> list[Child]:

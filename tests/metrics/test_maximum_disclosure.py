@@ -255,10 +255,10 @@ def test_a_policy_line_from_end_to_end(tmp_path: Path):
     assert (verdict.passed, first.status, first.value, first.people_affected) == (False, "failed", 1, 10)
     assert (second.status, second.value) == ("passed", Fraction(2, 3))
     assert first.reason == (
-        "maximum disclosure is 1, below 0.6 is required. 10 of 10 people (100.0%) do not meet it. An attacker who "
-        "knows sex of everybody, and as many further facts as the requirement grants, can name disease of such a "
-        "person with a probability that reaches 0.6. To fix it: merge classes by generalizing a quasi-identifier "
-        "further, suppress the most exposed classes, or publish the table in buckets."
+        "maximum disclosure (knowledge=3, disease) is 1, below 0.6 is required. 10 of 10 people (100.0%) do not meet "
+        "it. An attacker who knows sex of everybody, and as many further facts as the requirement grants, can name "
+        "disease of such a person with a probability that reaches 0.6. To fix it: merge classes by generalizing a "
+        "quasi-identifier further, suppress the most exposed classes, or publish the table in buckets."
     )
     assert json.loads(json.dumps(verdict.to_dict())) == verdict.to_dict()
     flat = pd.DataFrame({"sex": ["m"] * 8, "disease": list("abcdefgh")})
