@@ -19,6 +19,7 @@ import pandas as pd
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.losses import LOSSES
+from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization import loss_against_k
 
@@ -120,6 +121,26 @@ def with_a_sensitive_column(frame: pd.DataFrame, hierarchies: dict[str, Hierarch
         )
 
 
+def against_further_facts(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
+    """Maximum disclosure of the occupation with 5% suppression; the last one is impossible."""
+    others = {name: h for name, h in hierarchies.items() if name != "occupation"}
+    for facts, below in ((1, 0.5), (3, 0.3), (3, 0.2)):
+        asked = pp.require("maximum_disclosure", knowledge=facts, below=below)
+        given = {"hierarchies": others, "requirements": [asked], "sensitive": "occupation", "max_suppression": 0.05}
+        spent, found = seconds(lambda g=given: _plan_or_refusal(frame, **g), repeats=2)
+        print(
+            f"{f'5% suppression, {facts} facts below {below}, 4,320 nodes':56s} {1000 * spent:6.0f} ms {'':9s}  {found}"
+        )
+
+
+def _plan_or_refusal(frame: pd.DataFrame, **given: Any) -> str:
+    try:
+        found = pp.generalize(frame, **given)
+    except InfeasibleError:
+        return "refused"
+    return f"loss {found.loss:.6g}, {found.suppressed:,} suppressed; {found.search}"
+
+
 def with_a_population(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
     """Every tenth row is published; whose rows these are is the secret."""
     some = frame.iloc[::10]
@@ -147,6 +168,7 @@ def main() -> None:
     print(f"one pandas map and grouping a node, 12,960 nodes: {slow:,.0f} s (from {SAMPLED} of them)\n")
     searches(frame, hierarchies, slow)
     with_a_sensitive_column(frame, hierarchies)
+    against_further_facts(frame, hierarchies)
     with_a_population(frame, hierarchies)
     spent, curve = seconds(lambda: loss_against_k(frame, hierarchies=hierarchies, max_suppression=0.05), repeats=1)
     points = ", ".join(f"{point.k}: {point.loss:.4f}" for point in curve if point.loss is not None)

@@ -9,6 +9,8 @@ node fails at every node below: then the number of suppressed rows never rises o
 and not for the others: entropy and recursive diversity are local, but a class that passes may merge with one that fails
 into one that fails, and so it is with presence (where a lower bound asks for rows in every class of the population, and
 nothing may be suppressed at all); closeness compares a class with all rows that are left, and is not local either.
+Maximum disclosure against negations is recursive diversity; against implications a class depends on all others, but
+discloses no less than against negations, so that classes which fail those must be suppressed all the same.
 Without suppression every metric that declares itself monotone is inherited: merging classes never makes it worse.
 """
 
@@ -91,7 +93,9 @@ def known(
         if size is not None:
             sizes.append(size)
             continue
-        rule = _rule(requirement, requirement.sensitive or sensitive, dictionaries, rows)
+        rule = None
+        if suppression or requirement.metric != "maximum_disclosure":  # tagging decides that one sooner than a walk
+            rule = _rule(requirement, requirement.sensitive or sensitive, dictionaries, rows)
         rules += [rule] if rule is not None else []
         local = local and rule is not None and _is_local(requirement, suppression)
         if requirement.metric == "delta_presence" and rule is not None:
@@ -118,6 +122,8 @@ def _is_local(requirement: Requirement, suppression: bool) -> bool:
         return not (strict and requirement.options.get("variant") == "entropy")
     if requirement.metric == "delta_presence":
         return True
+    if requirement.metric == "maximum_disclosure":
+        return requirement.options.get("attacker") == "negations"
     return not suppression and not strict
 
 
@@ -149,6 +155,20 @@ def _diversity(requirement: Requirement, column: int, dictionary: Dictionary, ro
     return None if max(c.numerator, c.denominator) >= _LARGEST else RecursiveDiversity(c=c, l=values, column=column)
 
 
+def _disclosure(requirement: Requirement, column: int, dictionary: Dictionary, rows: int) -> "ClassRule | None":
+    """State what k negations disclose of a class: n(s0) / (n - n(s1) - ... - n(sk)) < b is (b / (1 - b), k + 2)."""
+    from privacy_plugin.kernels.lattice import DistinctDiversity, RecursiveDiversity
+
+    bound, values = requirement.limit.bounds[0], requirement.options["knowledge"] + 2
+    strict = requirement.limit.kind == "below"
+    if bound == 1:
+        return DistinctDiversity(l=values, column=column) if strict else None
+    c = bound / (1 - bound)
+    if not strict:  # between c and this lies no quotient of two numbers of rows
+        c += Fraction(1, c.denominator * (rows + 1))
+    return None if max(c.numerator, c.denominator) >= _LARGEST else RecursiveDiversity(c=c, l=values, column=column)
+
+
 def _closeness(requirement: Requirement, column: int, dictionary: Dictionary, rows: int) -> "ClassRule | None":
     from privacy_plugin.kernels.lattice import Closeness
 
@@ -174,4 +194,5 @@ _MAKERS: dict[str, Callable[[Requirement, int, Dictionary, int], "ClassRule | No
     "l_diversity": _diversity,
     "t_closeness": _closeness,
     "delta_presence": _presence,
+    "maximum_disclosure": _disclosure,
 }

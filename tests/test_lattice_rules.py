@@ -64,6 +64,20 @@ RULES = [
     ("t_closeness", {"at_most": 0.2}, Closeness(t=Fraction(1, 5)), False),
     ("t_closeness", {"ground": "ordered", "below": 0.2}, Closeness(t=Fraction(1, 5), ground="ordered"), False),
     ("delta_presence", {"between": (0, 0.5)}, Presence(low=Fraction(0), high=Fraction(1, 2)), True),
+    ("maximum_disclosure", {"knowledge": 1, "below": 0.6}, RecursiveDiversity(c=Fraction(3, 2), l=3), False),
+    ("maximum_disclosure", {"knowledge": 0, "below": 1}, DistinctDiversity(l=2), False),
+    (
+        "maximum_disclosure",
+        {"knowledge": 1, "attacker": "negations", "below": 0.6},
+        RecursiveDiversity(c=Fraction(3, 2), l=3),
+        True,
+    ),
+    (
+        "maximum_disclosure",
+        {"knowledge": 1, "attacker": "negations", "at_most": 0.6},
+        RecursiveDiversity(c=Fraction(3, 2) + Fraction(1, 202), l=3),
+        True,
+    ),
 ]
 
 
@@ -94,9 +108,20 @@ def test_a_lower_bound_of_presence_forbids_suppression():
     assert (found.repairable, found.needs_population, found.k) == (False, True, 3)
 
 
+@given(st.integers(1, 30), st.integers(0, 30), st.fractions(0, 1, max_denominator=40).filter(lambda bound: bound < 1))
+def test_a_class_that_just_reaches_a_disclosure_meets_at_most_and_not_below(most, rest, bound):
+    """The most frequent value has probability most / (most + rest), the rest having values that are not denied."""
+    for kind, holds in (("below", most < bound * (most + rest)), ("at_most", most <= bound * (most + rest))):
+        (rule,) = asked(pp.require("maximum_disclosure", knowledge=0, **{kind: bound}), rows=most + rest).rules
+        assert (most < rule.c * rest) == holds
+
+
 def test_what_no_walk_knows_is_left_to_judging():
-    found = asked(pp.require("maximum_disclosure", knowledge=1, below=0.9), pp.require("k_anonymity", at_least=3))
+    disclosed = pp.require("maximum_disclosure", knowledge=1, below=0.9)
+    found = asked(disclosed, pp.require("k_anonymity", at_least=3), suppression=False)
     assert (found.k, found.rules, found.local) == (3, (), False)
+    for nothing in ({"at_most": 1}, {"below": 1 - Fraction(1, 2**62)}):
+        assert asked(pp.require("maximum_disclosure", knowledge=1, **nothing)).rules == ()
     tiny = pp.require("t_closeness", at_most=f"1/{2**63}")
     assert asked(tiny).rules == ()  # compared exactly only up to 62 bits
     assert asked(pp.require("t_closeness", at_most=0.2), rows=2**31).rules == ()
