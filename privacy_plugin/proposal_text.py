@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from privacy_plugin.methods import METHODS
 from privacy_plugin.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]")
@@ -37,6 +38,7 @@ def policy_text(proposal: Proposal) -> str:
             *_requirements(proposal),
             "",
             "anonymize:",
+            f"  method: generalize  # or {', '.join(name for name in METHODS if name != 'generalize')}",
             "  max_suppression: 0.05  # at most this share of the rows may be left out",
             "",
         ]

@@ -9,7 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 import privacy_plugin as pp
+from privacy_plugin import methods
 from privacy_plugin.anonymizing import anonymize
+from privacy_plugin.commands.anonymize import anonymize as anonymize_command
 from privacy_plugin.errors import (
     BudgetError,
     ColumnError,
@@ -24,6 +26,7 @@ from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE
 from tests.sources.loading import ENGINES, LOADERS, text_table
 from tests.sources.test_publish import target_of
 
+ROOT = Path(__file__).parent.parent
 METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE, "randomized_response": RESPONSE}
 
 
@@ -218,6 +221,13 @@ def test_a_saved_plan_is_no_draw() -> None:
 def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(PolicyError, match=words):
         policy_of(**changes)
+
+
+@pytest.mark.parametrize("name", methods.METHODS)
+def test_every_method_is_named_where_people_look_for_one(name: str) -> None:
+    for place in ("README.md", "docs/randomized-releases.md"):
+        assert f"`{name}`" in (ROOT / place).read_text(encoding="utf-8").replace("`method: ", "`")
+    assert f"`{name}`" in " ".join(anonymize_command.__doc__.split())
 
 
 def test_a_method_is_part_of_what_a_policy_says() -> None:
