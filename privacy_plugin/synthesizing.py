@@ -46,10 +46,11 @@ def synthesize(
     `privacy_plugin.anonymizers.synthesis`. `model`: "code tree", a decision tree for every column over those before
     it, or "pairs", tables of two columns; the second goes with `given`: a column to cross every table with, usually the
     one to predict; choose it without looking at the data. "literal tree" is the thesis' own, for cells and few columns:
-    TooLargeError where noise makes it too large, before anything is spent if the schema and epsilon tell. `domains`
-    declares values; where it does not, those that occur are assumed public. With a budget `ledger` (and the `dataset`'s
-    name there) the row's whole epsilon and delta are reserved before anything is drawn, in the unit "row". Numbers with
-    many values should be grouped into intervals first.
+    where noise alone would make it too large, TooLargeError comes before anything is spent; where the rows do, its
+    longest itemsets are left out, and the result's `notes` say so. `domains` declares values; where it does not, those
+    that occur are assumed public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and
+    delta are reserved before anything is drawn, in the unit "row". Numbers with many values should be grouped into
+    intervals first.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})

@@ -10,8 +10,9 @@ here: for every column in order, choose evenly among the nodes reached so far th
 root among them; choose one of these children in proportion to its probability. `code_tree` says which earlier values a
 value depends on instead, and is what should be used.
 
-Noise makes itemsets look frequent, and below each of them there are more. Limits of nodes and of looks at rows end it;
-what noise alone makes of a tree is estimated beforehand, from the schema and epsilon (`require_few_nodes`).
+Noise makes itemsets look frequent, and below each of them there are more. What noise alone makes of a tree is estimated
+beforehand, from the schema and epsilon (`require_few_nodes`). What the rows make of it is known from the randomized cells
+only, when they are paid for: where that is too large, the longest itemsets are left out (`largest_tree`).
 """
 
 import math
@@ -41,9 +42,11 @@ class LiteralTree:
     """For each column: the counts of its values at each node that has children there, and the children's numbers.
 
     `places[c][node]` is the line of a node in `counts[c]` and `children[c]`, -1 where it has no children in column c.
+    `longest`: the items of an itemset beyond which none was looked for; None where all were.
     """
 
     nodes: int
+    longest: int | None
     places: tuple[Integers, ...]
     counts: tuple[Floats, ...]
     children: tuple[Integers, ...]
@@ -63,13 +66,37 @@ class LiteralTree:
         return np.zeros(rows, dtype=np.int64), codes[generator.permutation(rows)]
 
 
+def largest_tree(source: ExactRows, *, most: int = _MOST_NODES, most_looks: int = _MOST_LOOKS) -> LiteralTree:
+    """Build the whole tree or, where that is too large, the one of the longest itemsets for which it is not.
+
+    From randomized cells this is post-processing: whatever they say, there is a tree for what was paid.
+    """
+    limits = {"most": most, "most_looks": most_looks}
+    try:
+        return literal_tree(source, **limits)
+    except TooLargeError:
+        found = literal_tree(source, longest=1)
+        for longest in range(2, source.coded.columns):
+            try:
+                found = literal_tree(source, longest=longest, **limits)
+            except TooLargeError:
+                break
+        return found
+
+
 def literal_tree(
-    source: ExactRows, *, threshold: float = _THRESHOLD, most: int = _MOST_NODES, most_looks: int = _MOST_LOOKS
+    source: ExactRows,
+    *,
+    threshold: float = _THRESHOLD,
+    longest: int | None = None,
+    most: int = _MOST_NODES,
+    most_looks: int = _MOST_LOOKS,
 ) -> LiteralTree:
     """Build the tree of all itemsets that more than a share of the rows hold, by exact or estimated counts.
 
-    From randomized cells this is post-processing. Where too many itemsets look frequent, or counting them takes too
-    many looks at rows, it gives up, and TooLargeError says so. Cost: a count for every node and later column.
+    Itemsets of more than `longest` items are left out. Where too many look frequent, or counting them takes too many
+    looks at rows, it gives up, and TooLargeError says so; single items are always counted. Cost: a count for every node
+    and later column.
     """
     sizes = source.coded.sizes
     least = threshold * source.coded.rows
@@ -77,12 +104,12 @@ def literal_tree(
     numbers: list[list[Integers]] = [[] for _ in sizes]
     owners: list[list[int]] = [[] for _ in sizes]
     nodes, looks = 1, 0
-    stack = [(_ROOT, source.everybody, 0)]  # rows are looked up when they are needed: few nodes are open at a time
+    stack = [(_ROOT, source.everybody, 0, 1)]  # rows are looked up when they are needed: few nodes are open at a time
     while stack:
-        node, rows_of, after = stack.pop()
+        node, rows_of, after, length = stack.pop()
         reached = rows_of()
         looks += len(reached.rows) * (len(sizes) - after + 1)
-        if looks > most_looks:
+        if looks > most_looks and node != _ROOT:
             raise TooLargeError(f"the rows are too many to count all itemsets that look frequent; {_ADVICE}")
         for column in range(after, len(sizes)):
             counts = source.values(reached, column)
@@ -93,13 +120,15 @@ def literal_tree(
             children = np.full(sizes[column], _ROOT, dtype=np.int64)
             children[listed] = nodes + np.arange(np.count_nonzero(listed))
             nodes += int(np.count_nonzero(listed))
-            if nodes > most:
+            if nodes > most and node != _ROOT:
                 raise TooLargeError(f"more than {most:,} itemsets look frequent; {_ADVICE}")
             lines[column].append(np.where(listed, np.maximum(counts, 0.0), 0.0))
             numbers[column].append(children)
             owners[column].append(node)
+            if length == longest:
+                continue
             stack += [
-                (int(children[v]), partial(source.part, reached, column, int(v)), column + 1)
+                (int(children[v]), partial(source.part, reached, column, int(v)), column + 1, length + 1)
                 for v in np.flatnonzero(wanted)
             ]
     places = []
@@ -109,6 +138,7 @@ def literal_tree(
         places.append(place)
     return LiteralTree(
         nodes=nodes - 1,
+        longest=longest,
         places=tuple(places),
         counts=tuple(np.stack(each) for each in lines),
         children=tuple(np.stack(each) for each in numbers),
@@ -118,7 +148,7 @@ def literal_tree(
 def require_few_nodes(channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, most: int = _MOST_NODES) -> None:
     """Refuse where noise alone is expected to make more than `most` itemsets look frequent; no row is looked at.
 
-    Rows whose columns depend on each other may still make more: `literal_tree` has its own limits.
+    Rows whose columns depend on each other, or are mostly alike, may still make more: see `largest_tree`.
     """
     if expected_nodes(channels, sizes, rows=rows, most=most) > most:
         raise TooLargeError(

@@ -19,7 +19,7 @@ import numpy as np
 from privacy_plugin.anonymizers.accounting import ReleaseLedger, rho_within
 from privacy_plugin.anonymizers.code_tree import CodeTree, randomized_code_tree
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.literal_tree import LiteralTree, literal_tree, require_few_nodes
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, largest_tree, require_few_nodes
 from privacy_plugin.anonymizers.noisy_code_tree import noisy_code_tree
 from privacy_plugin.anonymizers.pair_tables import noisy_pair_tables, randomized_pair_tables
 from privacy_plugin.anonymizers.randomized_response import (
@@ -39,13 +39,17 @@ Model = Literal["code tree", "pairs", "literal tree"]
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesis:
-    """A synthetic table, the model and the tree of columns it was drawn from, and its privacy account."""
+    """A synthetic table, the model and the tree of columns it was drawn from, and its privacy account.
+
+    `notes` say where the model is less than was asked for.
+    """
 
     frequencies: FrequencyTable = field(repr=False)
     model: Model
     edges: tuple[tuple[str, str], ...]
     given: str | None
     ledger: ReleaseLedger
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def table(self) -> Any:
@@ -58,6 +62,7 @@ class Synthesis:
             "model": self.model,
             "edges": [list(edge) for edge in self.edges],
             "given": self.given,
+            "notes": list(self.notes),
             "ledger": self.ledger.to_dict(),
         }
 
@@ -119,7 +124,7 @@ def synthesize_cells(
     if chosen == "pairs":
         found = randomized_pair_tables(cells, rows)
     else:
-        found = randomized_code_tree(source) if chosen == "code tree" else literal_tree(source)
+        found = randomized_code_tree(source) if chosen == "code tree" else largest_tree(source)
     return _drawn(rows, chosen, found, cells.ledger, generator)
 
 
@@ -163,7 +168,14 @@ def _drawn(
         edges=tuple((rows.names[a], rows.names[b]) for a, b in found.edges),
         given=rows.given,
         ledger=ledger,
+        notes=_notes(found),
     )
+
+
+def _notes(found: CodeTree | TreeModel | LiteralTree) -> tuple[str, ...]:
+    if not isinstance(found, LiteralTree) or found.longest is None:
+        return ()
+    return (f"too many itemsets look frequent; those of more than {found.longest} values are no part of the tree",)
 
 
 def _assumptions(rows: CodedRows, given: str | None) -> tuple[str, ...]:

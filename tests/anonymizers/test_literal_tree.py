@@ -9,7 +9,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.literal_tree import LiteralTree, expected_nodes, literal_tree
+from privacy_plugin.anonymizers.literal_tree import LiteralTree, expected_nodes, largest_tree, literal_tree
 from privacy_plugin.anonymizers.randomized_response import randomize_cells
 from privacy_plugin.anonymizers.reached_rows import ExactRows, RandomizedRows
 from privacy_plugin.anonymizers.row_items import RowItems
@@ -95,6 +95,34 @@ def test_too_large_a_tree_is_given_up_with_advice() -> None:
     for low in ({"most": 20}, {"most_looks": 200}):
         with pytest.raises(TooLargeError, match="fewer columns"):
             literal_tree(ExactRows(coded=coded()), **low)
+
+
+@pytest.mark.parametrize("low", [{"most": 22}, {"most_looks": 400}])
+def test_of_too_large_a_tree_the_longest_itemsets_are_left_out(low: dict[str, int]) -> None:
+    """The tree that is left is that of all itemsets up to a length, and with the next length it would be too large."""
+    source = ExactRows(coded=coded())
+    whole, found = literal_tree(source), largest_tree(source, **low)
+    assert found.longest in (1, 2, 3)
+    assert paths(found) == {path for path in paths(whole) if len(path) <= found.longest}
+    with pytest.raises(TooLargeError):
+        literal_tree(source, longest=found.longest + 1, **low)
+    assert largest_tree(source, most=whole.nodes + 1).longest is None
+    assert largest_tree(source, most=1, most_looks=1).nodes == sum(source.coded.sizes)  # single items are always there
+
+
+def test_no_budget_is_spent_for_nothing_where_the_rows_make_the_tree_too_large() -> None:
+    """Forty columns of one value: all their sets are frequent, which the schema does not tell."""
+    ledger = BudgetLedger("sqlite://")
+    ledger.set_cap(dataset="people", unit="row", epsilon=1000)
+    names = [f"c{number}" for number in range(40)]
+    domains = {name: list(range(11)) for name in names}
+    data = pd.DataFrame({name: [3] * 50 for name in names})
+    asked = {"columns": names, "unit": "cell", "domains": domains, "ledger": ledger, "dataset": "people"}
+    made = pp.synthesize(data, epsilon=12, model="literal tree", **asked)
+    assert len(made.table) == 50
+    assert made.to_dict()["notes"] == list(made.notes)
+    assert "more than 3 values are no part of the tree" in made.notes[0]
+    assert [spend.status for spend in ledger.entries()] == ["committed"]
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.6, 1, 3])
