@@ -95,8 +95,10 @@ def test_closeness_decides_where_nothing_is_suppressed():
 
 
 def test_the_root_of_a_ground_adds_no_distance():
-    (rule,) = asked(pp.require("t_closeness", ground=TREE, at_most=0.2)).rules
-    assert rule.ground.tolist() == [[0, 1, 2], [0, 0, 1]]
+    twice = TableHierarchy({value: (*TREE.path(value), "*") for value in TREE.values})  # a root written out
+    for ground in (TREE, twice):
+        (rule,) = asked(pp.require("t_closeness", ground=ground, at_most=0.2)).rules
+        assert rule.ground.tolist() == [[0, 1, 2], [0, 0, 1]]
     unrooted = TableHierarchy({name: (TREE.generalize(name, 1),) for name in DISEASES})
     (rule,) = asked(pp.require("t_closeness", ground=unrooted, at_most=0.2)).rules
     assert rule.ground.tolist() == [[0, 1, 2], [0, 0, 1]]

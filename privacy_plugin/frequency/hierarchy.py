@@ -28,7 +28,7 @@ class Hierarchy(ABC):
 
     @property
     def top(self) -> int:
-        """The level of the root: `height`, unless the levels below it say `*` of every value already."""
+        """The level of the root: `height`, unless a level below it says the same of every value already."""
         return self.height
 
     @abstractmethod
@@ -140,9 +140,9 @@ class TableHierarchy(Hierarchy):
 
     @property
     def top(self) -> int:
-        """The level of the root: the lowest that says `*` of every value, else `height`."""
-        rooted = (all(path[level] == SUPPRESSED for path in self._paths.values()) for level in range(self._height))
-        return next((level + 1 for level, every in enumerate(rooted) if every), self._height)
+        """The level of the root: the lowest that says the same of every value, such as `*`, else `height`."""
+        rooted = (len({path[level] for path in self._paths.values()}) == 1 for level in range(self._height))
+        return next((level + 1 for level, one in enumerate(rooted) if one), self._height)
 
     @property
     def values(self) -> tuple[Value, ...]:
