@@ -11,8 +11,8 @@ root among them; choose one of these children in proportion to its probability. 
 value depends on instead, and is what should be used.
 
 Noise makes itemsets look frequent, and below each of them there are more. What noise alone makes of a tree is estimated
-beforehand, from the schema and epsilon (`require_few_nodes`). What the rows make of it is known from the randomized cells
-only, when they are paid for: where that is too large, the longest itemsets are left out (`largest_tree`).
+beforehand, from the schema and epsilon (`require_few_nodes`). What the rows make of it is known only from the
+randomized cells, when they are paid for: where that is too large, the longest itemsets are left out (`largest_tree`).
 """
 
 import math
