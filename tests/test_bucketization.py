@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 import privacy_plugin as pp
 from privacy_plugin.bucketization import _Deal
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, SourceError
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, PolicyError, SourceError
 from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.file_source import FileSource
 from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table
@@ -202,6 +202,22 @@ def test_forms_of_a_missing_value_do_not_tell_people_apart():
     frame = pd.DataFrame({"q": [None, float("nan")] * 4, "s": ["a", "b"] * 4}, dtype=object)
     result = pp.bucketize(frame, quasi_identifiers=["q"], sensitive="s", knowledge=0, below=0.6)
     assert len({repr(value) for value in result.individuals["q"]}) == 1
+
+
+def test_a_gate_can_judge_the_table_of_values_and_no_policy_deals():
+    """What the documentation says of a pair at the gate: values under a policy of their own; no method makes a pair."""
+    columns = {"bucket": "quasi_identifier", "disease": "sensitive"}
+    line = {"maximum_disclosure": {"knowledge": 1, "below": 0.6}}
+    given = {"dataset": "visits_values", "columns": columns, "requirements": [line]}
+    policy = pp.Policy.from_dict(given)
+    pair = pp.bucketize(LOADERS["pandas"](TABLE, Path()), **ASKED)
+    verdict = policy.judge(pair.values)
+    assert verdict.passed
+    assert verdict.findings[0].value == pair.disclosure
+    one = pair.values.assign(disease=["flu"] * 20 + ["cold"] * 20)
+    assert not policy.judge(one).passed
+    with pytest.raises(PolicyError, match="unknown method 'bucketize'"):
+        pp.Policy.from_dict({**given, "anonymize": {"method": "bucketize"}})
 
 
 def test_other_columns_are_left_out():
