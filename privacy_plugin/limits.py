@@ -69,6 +69,12 @@ class Limit:
             "between": lambda: lowest >= first and highest <= last,
         }[self.kind]()
 
+    def is_weakest(self, metric: Metric) -> bool:
+        """Tell whether no limit of a metric asks for less."""
+        low, high = metric.smallest, metric.largest
+        ends: dict[str, tuple[Any, ...]] = {"at_least": (low,), "at_most": (high,), "between": (low, high)}
+        return self.bounds == ends.get(self.kind)
+
     def failing(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Tell for an array of values which do not meet the limit (floating point: for counts shown to people)."""
         first, last = float(self.bounds[0]), float(self.bounds[-1])

@@ -104,7 +104,7 @@ class Policy:
             anonymize=options,
             method=method,
             population=population,
-            notes=(*contradictions(used), *_unproven(requirements)),
+            notes=(*contradictions(used), *_unproven(requirements), *_asking_nothing(requirements)),
         )
         if "anonymize" in given:
             policy.anonymizer.require_policy()
@@ -120,9 +120,12 @@ class Policy:
         """The columns an attacker would like to know."""
         return self.rules.columns("sensitive")
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """Identify what the policy says, the content of its hierarchies and presets included."""
+        return self.rules.digest
+
+    def _digest(self) -> str:
         asked = [requirement.to_dict() for requirement in self.requirements]
         resolved = {
             "dataset": self.dataset,
@@ -137,8 +140,10 @@ class Policy:
 
     @cached_property
     def rules(self) -> Rules:
-        """The part of the policy that the gate judges by."""
-        return Rules(dataset=self.dataset, roles=self.roles, requirements=self.requirements, digest=self.digest)
+        """The part of the policy that the gate judges by, settled together with the digest that records name."""
+        return Rules(
+            dataset=self.dataset, roles=dict(self.roles), requirements=self.requirements, digest=self._digest()
+        )
 
     @cached_property
     def anonymizer(self) -> Method:
@@ -232,6 +237,12 @@ def _unproven(requirements: Sequence[Requirement]) -> tuple[str, ...]:
         "every requirement of this policy is an audit or about usefulness: a pass means that nothing was found, not "
         "that the table is private. What makes a randomized table private is the budget it was made with",
     )
+
+
+def _asking_nothing(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Say so where a limit is the end of what there is, as it becomes when somebody wants to see the gate open."""
+    weakest = [r for r in requirements if r.limit.is_weakest(r.definition)]
+    return tuple(dict.fromkeys(f"{requirement} is the weakest limit there is" for requirement in weakest))
 
 
 def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:

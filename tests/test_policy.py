@@ -311,3 +311,31 @@ def test_presets_that_contradict_each_other_are_noted_and_the_stricter_one_decid
         assert verdict.passed is passed
         assert verdict.notes == (note,)
         assert verdict.findings[0].passed
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        ({"k_anonymity": {"at_least": 1}}, "k_anonymity at least 1 is the weakest limit there is"),
+        ({"reidentification_risk": {"at_most": 1}}, "reidentification_risk at most 1 is the weakest limit there is"),
+        ({"delta_presence": {"between": [0, 1]}}, "delta_presence between 0 and 1 is the weakest limit there is"),
+        ({"k_anonymity": {"at_least": 2}}, None),
+        ({"k_anonymity": {"above": 1}}, None),
+        ({"reidentification_risk": {"below": 1}}, None),
+        ({"delta_presence": {"between": [0, 0.9]}}, None),
+    ],
+)
+def test_a_limit_that_asks_for_nothing_is_told(line, note):
+    """Somebody turned it down to see the gate open: the record says so."""
+    policy = pp.Policy.from_dict(changed(requirements=[line]))
+    assert policy.notes == (() if note is None else (note,))
+
+
+def test_what_is_judged_is_what_the_digest_names():
+    """Roles that somebody changes in a policy that is already in use change neither."""
+    policy = pp.Policy.from_dict(changed())
+    before = policy.digest
+    quasi_identifier = policy.quasi_identifiers[0]
+    policy.roles[quasi_identifier] = "insensitive"
+    assert policy.digest == before
+    assert quasi_identifier in policy.quasi_identifiers
