@@ -48,6 +48,8 @@ class Budget:
         return f"epsilon {written(self.epsilon)}, delta {written(self.delta)}"
 
 
+_HOPELESS = 700  # an epsilon whose power is beyond numbers, and whose delta is taken to be 1
+
 SUBSTITUTED, ADDED_OR_REMOVED = "substituted", "added or removed"
 
 Amount = tuple[Budget, str]
@@ -73,5 +75,7 @@ def composed(amounts: Iterable[Amount]) -> Budget:
 
 
 def _two_steps(budget: Budget) -> Budget:
+    if not budget.delta or budget.epsilon > _HOPELESS:
+        return Budget(epsilon=2 * budget.epsilon, delta=Fraction(1 if budget.delta else 0))
     factor = 1 + Fraction(math.exp(float(budget.epsilon))) * (1 + Fraction(1, 10**12))
     return Budget(epsilon=2 * budget.epsilon, delta=min(factor * budget.delta, Fraction(1)))

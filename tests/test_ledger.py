@@ -151,6 +151,15 @@ def test_neighbour_relations_are_not_simply_added(url: str) -> None:
         ledger.reserve(**VISITS, epsilon=1, mechanism="test", neighbours="rows")
 
 
+def test_an_epsilon_whose_power_no_number_holds_is_composed_too(url: str) -> None:
+    ledger = BudgetLedger(url)
+    ledger.set_cap(**VISITS, epsilon=10_000, delta=1)
+    ledger.reserve(**VISITS, epsilon=800, delta=1e-300, mechanism="test", neighbours="added or removed")
+    ledger.reserve(**VISITS, epsilon=900, mechanism="test", neighbours="added or removed")
+    ledger.reserve(**VISITS, epsilon=1, mechanism="test")
+    assert ledger.spent(**VISITS) == Budget.of(3401, 1)
+
+
 def test_what_may_be_spent_is_listed(url: str) -> None:
     ledger = BudgetLedger(url)
     ledger.set_cap(**VISITS, epsilon=1)
