@@ -1,7 +1,7 @@
 """YAML of which only that is read which means what a person sees.
 
 YAML keeps the last of two equal keys, so that a second `columns` would undo the first. And it reads 010 as 8, 1:30 as
-90 and 1_0 as 10: a limit would be another one than was signed off.
+90 and 1_0 as 10: a limit would be another one than was signed off. Only 1.0e-6 is a number to it, 1e-6 is text.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
 
 
@@ -18,6 +19,8 @@ def read_plain(text: str) -> Any:
 
     >>> read_plain("at_least: 10")
     {'at_least': 10}
+    >>> read_plain("delta: 1e-6")
+    {'delta': 1e-06}
     """
     return yaml.load(text, Loader=_PlainLoader)
 
@@ -57,3 +60,4 @@ def _refuse(words: str, node: yaml.Node) -> NoReturn:
 _PlainLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
 _PlainLoader.add_constructor("tag:yaml.org,2002:int", _whole_number)
 _PlainLoader.add_constructor("tag:yaml.org,2002:float", _number)
+_PlainLoader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+0123456789"))

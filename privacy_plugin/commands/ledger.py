@@ -114,7 +114,7 @@ def _show(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple["Spe
 def _table(*heads: str) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in heads:
-        table.add_column(head)
+        table.add_column(head, overflow="fold")
     return table
 
 
