@@ -111,7 +111,7 @@ class RegionRecoder(Recoder):
         super().require_policy()
         if self.rules.unit is not None:
             raise PolicyError(f"{self.name} needs one row a person; it cannot count people by {self.rules.unit!r}")
-        assert self.delta
+        _ = self.delta  # refuses bounds that are lacking, or contradict each other
 
     def require_usable(self, constant: str | None = None) -> None:
         """Refuse a partition by a quasi-identifier: everybody of other partitions would be known to be absent."""
