@@ -26,6 +26,7 @@ from privacy_plugin.sources.duckdb_terms import (
     cell_text,
     group_decoder,
     group_term,
+    is_enumeration,
     quote,
     row_hash,
     stable_type,
@@ -201,8 +202,10 @@ class DuckDBRelation:
         return self._asked(f"SELECT {', '.join(map(quote, columns))} FROM {_ALIAS}")
 
     def ordered(self, columns: Sequence[str]) -> Any:
-        """Return the relation of some columns, in the order of their content."""
-        return self.restricted(columns).order(", ".join(map(self._term, columns)))
+        """Return the relation of some columns as it is released: in the order of its content, enumerations as text."""
+        shown = {n: f"CAST({quote(n)} AS VARCHAR)" if is_enumeration(self._types[n]) else quote(n) for n in columns}
+        listed = ", ".join(f"{term} AS {quote(name)}" for name, term in shown.items())
+        return self._asked(f"SELECT {listed} FROM {_ALIAS} ORDER BY {', '.join(map(self._term, columns))}")
 
     def recoded(self, recoding: Recoding) -> Any:
         """Return the relation that joins every distinct value with its translation."""

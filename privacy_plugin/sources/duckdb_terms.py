@@ -71,8 +71,15 @@ def group_decoder(kind: str) -> Callable[[Any], Any] | None:
 
 
 def stable_type(kind: str) -> str:
-    """Name a type for the fingerprint; an enumeration's list of values is no content."""
+    """Name a type for the fingerprint; an enumeration's list of values is no content, and a release has text."""
+    if is_enumeration(kind):
+        return "VARCHAR"
     return "ENUM" if kind.startswith("ENUM(") else kind
+
+
+def is_enumeration(kind: str) -> bool:
+    """Tell whether a type lists values, of which some may belong to rows that were left out."""
+    return kind.startswith("ENUM(") and kind.endswith(")")
 
 
 def cell_text(column: str, kind: str) -> str:

@@ -185,7 +185,8 @@ class SparkSource:
         require_columns(columns, self.columns)
         with _told_as_source_error("publishing"):
             by_content = self._frame.orderBy(self._row_hash(columns))
-            copy = by_content.select(*[self._column(name) for name in columns]).localCheckpoint(eager=True)
+            bare = [self._column(name).alias(name, metadata={}) for name in columns]  # which may list values
+            copy = by_content.select(*bare).localCheckpoint(eager=True)
         verify(SparkSource(copy))
         return copy
 

@@ -49,6 +49,10 @@ class DuckDBRules:
         """Change nothing: all values of a column are of its type."""
         return expression
 
+    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
+        """Make text of an enumeration: its type lists values that no row may have."""
+        return sa.cast(expression, sa.String) if duckdb_terms.is_enumeration(column.type) else expression
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read huge numbers, which travel as text."""
         return duckdb_terms.group_decoder(column.type)

@@ -64,6 +64,10 @@ class PostgresqlRules:
         """Change nothing: all values of a column are of its type."""
         return expression
 
+    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
+        """Change nothing: an enumeration is a type of the database, whatever table uses it."""
+        return expression
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Take the values as the driver reads them."""
         return None

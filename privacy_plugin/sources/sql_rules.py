@@ -69,6 +69,9 @@ class Rules(Protocol):
     def kept(self, expression: Expression) -> Expression:
         """Return the expression so that a table made from it keeps every value as it is."""
 
+    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
+        """Return a column for a release: with a type that tells nothing of rows which are not in it."""
+
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""
 

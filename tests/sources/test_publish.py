@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import CertificateError, ColumnError, ParameterError, SourceError
 from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
+from tests.engines import spark_session
 from tests.sources.loading import DATABASES, ENGINES, FRAMES, LOADERS, Table, text_table
 from tests.sources.test_recode import tables
 
@@ -299,3 +300,40 @@ def test_nothing_is_stored_of_rows_that_were_left_out(case: str) -> None:
     published = source.publish(None, columns=source.columns, verify=lambda copy: None)
     assert open_source(published).fingerprint() == source.fingerprint()
     assert SECRET.encode() not in pickle.dumps(published)
+
+
+@pytest.mark.parametrize("through", ["sqlalchemy", "relation"])
+def test_an_enumeration_lists_no_value_of_rows_that_were_left_out(through: str) -> None:
+    """Made of all values of a column, it goes on naming those that a generalization dropped."""
+    engine = sa.create_engine("duckdb:///:memory:", poolclass=sa.StaticPool)
+    with engine.begin() as connection:
+        for statement in (
+            f"CREATE TABLE raw AS SELECT 'flu' AS disease UNION ALL SELECT '{SECRET}'",
+            "CREATE TYPE diseases AS ENUM (SELECT DISTINCT disease FROM raw)",
+            "CREATE TABLE judged AS SELECT CAST(disease AS diseases) AS disease FROM raw WHERE disease = 'flu'",
+        ):
+            connection.exec_driver_sql(statement)
+        raw: Any = connection.connection.driver_connection
+    data = sql_table(engine, "judged") if through == "sqlalchemy" else raw.table("judged")
+    source = open_source(data)
+    staged: list[Any] = []
+    target = "released" if through == "sqlalchemy" else None
+    released = source.publish(target, columns=["disease"], verify=lambda copy: staged.append(copy.fingerprint()))
+    assert staged == [source.fingerprint()]
+    shown = raw.table("released") if through == "sqlalchemy" else released
+    assert SECRET not in str(shown.types)
+    assert shown.fetchall() == [("flu",)]
+
+
+@pytest.mark.spark
+def test_what_spark_keeps_beside_a_column_stays_behind() -> None:
+    """An indexer of Spark's writes all labels of a column into its metadata."""
+    from pyspark.sql import functions
+
+    labels = {"ml_attr": {"vals": ["flu", SECRET]}}
+    frame = spark_session().createDataFrame([("flu",)] * 3, ["a `disease`"])
+    marked = frame.select(functions.col("`a ``disease```").alias("a `disease`", metadata=labels))
+    assert SECRET in marked.schema.json()
+    published = open_source(marked).publish(None, columns=["a `disease`"], verify=lambda copy: None)
+    assert SECRET not in published.schema.json()
+    assert published.columns == ["a `disease`"]
