@@ -87,7 +87,16 @@ def _postgresql(url: sa.URL) -> sa.Engine:
         url = url.set(drivername="postgresql+psycopg")
     # Reserving waits for a lock and then reads what others have spent. A transaction of a stricter level would read
     # the state from before it waited, and two runs could spend the same budget.
-    return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")
+    engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")
+
+    # A server may be set to answer before it has written: after a crash, what was reserved would be forgotten.
+    @sa.event.listens_for(engine, "begin")
+    def _wait_for_the_disk(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(
+            "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+
+    return engine
 
 
 def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
@@ -102,6 +111,7 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _leave_transactions_to_us(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
+        connection.execute("PRAGMA synchronous = FULL")  # what was reserved outlives a crash, however SQLite was built
 
     @sa.event.listens_for(engine, "begin")
     def _lock_before_reading(connection: sa.Connection) -> None:
