@@ -23,7 +23,7 @@ from great_expectations.data_context.data_context.abstract_data_context import A
 
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.expectations.base import finding_of
-from privacy_plugin.expectations.hosting import current_project, hosted, project
+from privacy_plugin.expectations.hosting import current_project, hosted, project, require_one_batch
 from privacy_plugin.expectations.suite import declared, missing_expectations, suite_of
 from privacy_plugin.policy import Policy
 
@@ -79,9 +79,10 @@ def validate(
 ) -> GxOutcome:
     """Run a policy through a GX checkpoint.
 
-    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project, with its
-    `batch_parameters`. With `context` (a batch definition brings its own) suite and results are stored there and its
-    Data Docs updated; otherwise all happens in memory. The host's current project is the same before and after.
+    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project, with the
+    `batch_parameters` that leave one batch: of several, GX would look at the last only. With `context` (a batch
+    definition brings its own) suite and results are stored there and its Data Docs updated; otherwise all happens in
+    memory. The host's current project is the same before and after.
 
     >>> import pandas
     >>> policy = Policy.from_dict({
@@ -148,10 +149,12 @@ def _results(
     if isinstance(data, BatchDefinition):
         context = owner_from_batch_definition(data) or context or current_project()
     with project(context) as chosen, hosted(chosen, data, asset=suite.name) as (definition, parameters):
+        asked = {**parameters, **batch_parameters}
+        require_one_batch(definition.get_batch_identifiers_list(asked), "batch_parameters that pick one")
         stored = chosen.suites.add_or_update(suite)
         with _checkpoint(chosen, definition, stored, with_documents=context is not None) as checkpoint:
             outcome = checkpoint.run(
-                batch_parameters={**parameters, **batch_parameters},
+                batch_parameters=asked,
                 expectation_parameters=dict(expectation_parameters),
             )
         return tuple(result for run in outcome.run_results.values() for result in run.results)

@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -75,6 +75,12 @@ def hosted(
         yield definition, parameters
     finally:
         del sources[datasource.name]
+
+
+def require_one_batch(identifiers: Sequence[Any], give: str) -> None:
+    """Refuse several batches: GX would take the last and leave the others unseen."""
+    if len(identifiers) != 1:
+        raise SourceError(f"there are {len(identifiers)} batches, and one is judged at a time; give {give}")
 
 
 def _described(data: Any, asset: str) -> tuple[Datasource[Any, Any], BatchDefinition[Any], dict[str, Any]]:

@@ -9,6 +9,7 @@ from great_expectations.execution_engine.sparkdf_execution_engine import SparkDF
 from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlAlchemyExecutionEngine
 
 from privacy_plugin.errors import ParameterError, SourceError
+from privacy_plugin.expectations.hosting import require_one_batch
 from privacy_plugin.sources import sql_table
 
 _FORMS = '"schema.table", a file name, {"table": ...}, {"file": ...} or {"data_source": ..., "asset": ...}'
@@ -59,7 +60,9 @@ def _asset(data_source: str, asset: str) -> Any:
         found = project_manager.get_datasources()[data_source].get_asset(asset)
     except (KeyError, LookupError):
         raise SourceError(f"the GX project has no asset {asset!r} in a data source {data_source!r}") from None
-    batch = found.get_batch(found.build_batch_request())
+    request = found.build_batch_request()
+    require_one_batch(found.get_batch_identifiers_list(request), "an asset that holds the whole population")
+    batch = found.get_batch(request)
     selectable = getattr(batch.data, "selectable", None)
     if selectable is None:
         return batch.data.dataframe

@@ -49,6 +49,8 @@ def requirement_words(definition: Metric, arguments: Mapping[str, Any]) -> tuple
     if "population" in stated:
         named = _named(parameters, "population", _said(stated["population"]))
         words += f", compared with the {definition.second_table} {named}"
+    if "row_condition" in stated:  # what it says may be a value, but that it leaves rows out must be known
+        words += ", looking only at the rows that meet the suite's condition"
     return words + ".", parameters
 
 

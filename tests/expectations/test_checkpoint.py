@@ -181,3 +181,21 @@ def test_a_policy_gx_cannot_express_is_closed() -> None:
     outcome = validate(Policy.from_dict(theory_of_rows), pd.DataFrame({name: [1, 1] for name in columns}))
     assert (outcome.success, outcome.declared, outcome.evaluated) == (False, 2, 0)
     assert "one row a person" in outcome.reasons[0]
+
+
+def test_several_batches_are_refused_until_one_is_picked(tmp_path: Path) -> None:
+    """GX would judge the last day, which passes, and never look at the first, which does not."""
+    database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), [(30, "8001", "flu")] + [ROWS[-1]] * 2)
+    with database.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE dated AS SELECT *, '2024-01-0' || substr(zip, 4) AS day FROM visits")
+    context = gx.get_context(mode="ephemeral")
+    source = context.data_sources.add_sqlite("hospital", connection_string=str(database.url))
+    daily = source.add_table_asset("dated").add_batch_definition_daily("daily", column="day")
+    expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], at_least=2)
+    suite = declare(gx.ExpectationSuite(name="daily", expectations=[expectation]))
+    for parameters in ({}, {"year": 2024}):
+        outcome = run_suite(daily, suite, batch_parameters=parameters)
+        assert outcome.success is False
+        assert "there are 2 batches" in outcome.reasons[0]
+    days = [run_suite(daily, suite, batch_parameters={"year": 2024, "month": 1, "day": day}) for day in (1, 2)]
+    assert [(day.success, day.evaluated) for day in days] == [(False, 1), (True, 1)]

@@ -12,6 +12,7 @@ import great_expectations as gx
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from great_expectations.expectations.row_conditions import Column
 
 from privacy_plugin.expectations import (
     ExpectTableColumnsToMatchPolicy,
@@ -134,6 +135,27 @@ def test_a_stored_result_can_be_read_back_and_withholds_the_hierarchy(context: A
     assert read.ground["withheld"].startswith("sha256:")
     again = gx.ExpectationSuite(name="again")
     again.expectations = [read.copy(update={"id": None})]
+    assert run_suite(frame(), declare(again)).success is False
+
+
+def test_a_row_condition_is_said_but_not_what_it_says(context: Any, tmp_path: Path) -> None:
+    """Whoever reads the page knows that rows were left out; the value that picks them stays in the suite."""
+    suite = gx.ExpectationSuite(name="some")
+    suite.expectations = [
+        ExpectTableKAnonymityToBeAtLeast(
+            quasi_identifiers=["age", "zip"], at_least=3, row_condition=Column("zip") == "8001"
+        )
+    ]
+    outcome = run_suite(frame(), declare(suite), context=context)
+    assert outcome.success is True
+    page = pages(tmp_path)
+    assert "must be at least 3 , looking only at the rows that meet the suite's condition." in text_of(page)
+    stored = [path.read_text() for path in tmp_path.rglob("uncommitted/validations/**/*.json")]
+    outcome.results[0].render()
+    for written in (page, *stored, json.dumps(outcome.results[0].to_json_dict())):
+        assert "8001" not in written
+    again = gx.ExpectationSuite(name="again")
+    again.expectations = [outcome.results[0].expectation.copy(update={"id": None})]
     assert run_suite(frame(), declare(again)).success is False
 
 

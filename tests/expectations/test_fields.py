@@ -141,3 +141,16 @@ def test_a_field_that_is_taken_away_later_does_not_open_the_gate(batch: Any) -> 
     expectation.at_least = None
     with pytest.raises(ValidationError, match="exactly one limit"):
         batch.validate(expectation)
+
+
+def test_a_runtime_parameter_that_comes_as_none_is_not_evaluated(batch: Any) -> None:
+    """Without its unit, a table of visits would be judged as if every row were another person."""
+    expectation = ExpectTableKAnonymityToBeAtLeast(
+        quasi_identifiers=["age", "zip"], unit={"$PARAMETER": "person"}, at_least=2
+    )
+    result = batch.validate(expectation, expectation_parameters={"person": None})
+    assert (result.success, result.result["details"]["status"]) == (False, "not_evaluated")
+    assert result.result["observed_value"] is None
+    assert "for unit was given as None" in result.exception_info["exception_message"]
+    by_rows = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], unit=None, at_least=2)
+    assert batch.validate(by_rows).success is True

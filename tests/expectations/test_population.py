@@ -117,6 +117,20 @@ def test_a_file_and_an_asset_of_another_source(expectation: Any, tmp_path: Path)
         assert "not evaluated" in result.exception_info["exception_message"]
 
 
+def test_an_asset_of_several_batches_is_no_population(expectation: Any, tmp_path: Path) -> None:
+    """GX would hand over the last file, and call it all of them."""
+    for number in (1, 2):
+        REGISTER.to_csv(tmp_path / f"register_{number}.csv", index=False)
+    batch = batch_of(VISITS)
+    from great_expectations.data_context.data_context.context_factory import project_manager
+
+    files = project_manager.get_current_project().data_sources.add_pandas_filesystem("files", base_directory=tmp_path)
+    files.add_csv_asset("register")
+    result = batch.validate(expectation({"data_source": "files", "asset": "register"}))
+    assert result.success is False
+    assert "there are 2 batches" in result.exception_info["exception_message"]
+
+
 @pytest.mark.spark
 def test_a_table_of_the_same_spark_session(expectation: Any) -> None:
     session = spark_session()
