@@ -1,10 +1,11 @@
 """Options as a policy writes them: a hierarchy is a file, or a rule with its parameters; marginals may be a file."""
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from privacy_plugin.errors import HierarchyError, ParameterError, unknown_name
+from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import (
@@ -18,6 +19,7 @@ from privacy_plugin.frequency.marginal_files import read_marginals
 from privacy_plugin.metrics.population_marginals import marginals_of
 
 RULES = ("dates", "file", "intervals", "mask", "table", "tree")
+_FORMS = f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters"
 _RULES: dict[str, Callable[..., Hierarchy]] = {
     "intervals": interval_hierarchy,
     "mask": mask_hierarchy,
@@ -32,13 +34,14 @@ def hierarchy_from_specification(specification: Any, *, folder: Path = Path()) -
     if isinstance(specification, str):
         return read_hierarchy(folder / specification)
     if not isinstance(specification, Mapping) or len(specification) != 1:
-        raise HierarchyError(f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters")
+        raise HierarchyError(_FORMS)
     ((rule, parameters),) = specification.items()
-    if rule not in RULES:
-        raise HierarchyError(unknown_name("hierarchy rule", str(rule), RULES))
+    if rule not in RULES:  # it is not repeated: whoever forgot to write `tree` has begun with a value
+        near = get_close_matches(str(rule), RULES, n=1)
+        raise HierarchyError(_FORMS + (f"; did you mean {near[0]!r}?" if near else ""))
     try:
         return _built(rule, parameters, folder)
-    except (TypeError, ValueError, IndexError) as problem:
+    except (TypeError, ValueError, LookupError) as problem:
         raise ParameterError(f"hierarchy rule {rule}: {problem}") from None
 
 

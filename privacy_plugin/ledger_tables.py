@@ -75,10 +75,10 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
 
 @contextmanager
 def told_as_budget_error(doing: str) -> Iterator[None]:
-    """Tell a database's errors by their kind: their text may hold the address."""
+    """Tell a database's errors, and those of amounts that are none, by their kind: their text may hold the address."""
     try:
         yield
-    except (sa.exc.SQLAlchemyError, ImportError, OSError) as problem:
+    except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError, TypeError, ArithmeticError) as problem:
         raise BudgetError(f"the budget ledger cannot be {doing}: {type(problem).__name__}") from None
 
 

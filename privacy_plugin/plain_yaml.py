@@ -25,6 +25,15 @@ def read_plain(text: str) -> Any:
     return yaml.load(text, Loader=_PlainLoader)
 
 
+def fault(problem: yaml.YAMLError) -> str:
+    """Say where a file breaks, and why up to the first quote: what YAML quotes may be a value of a hierarchy."""
+    mark = getattr(problem, "problem_mark", None)
+    words = getattr(problem, "problem", None) or type(problem).__name__
+    unquoted = re.split("['\"]", words, maxsplit=1)
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+    return where + unquoted[0].rstrip() + (" ..." if len(unquoted) > 1 else "")
+
+
 class _PlainLoader(yaml.SafeLoader):
     pass
 
@@ -36,7 +45,7 @@ def _mapping(loader: _PlainLoader, node: yaml.MappingNode, deep: bool = False) -
         if not isinstance(key, Hashable):
             _refuse("a key must be one plain value", key_node)
         if key in mapping:
-            _refuse(f"key {key!r} is given twice", key_node)
+            _refuse("a key is given twice", key_node)
         mapping[key] = loader.construct_object(value_node, deep=True)
     return mapping
 

@@ -25,7 +25,7 @@ from privacy_plugin.hierarchy_specification import hierarchy_from_specification,
 from privacy_plugin.limits import KINDS
 from privacy_plugin.method import Method
 from privacy_plugin.methods import find_method
-from privacy_plugin.plain_yaml import read_plain
+from privacy_plugin.plain_yaml import fault, read_plain
 from privacy_plugin.presets import contradictions, preset
 from privacy_plugin.requirement import Requirement, require
 
@@ -65,7 +65,7 @@ class Policy:
         try:
             loaded = read_plain(text)
         except yaml.YAMLError as problem:
-            raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {problem}") from None
+            raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {fault(problem)}") from None
         return cls.from_dict(loaded, folder=Path(path).parent)
 
     @classmethod

@@ -143,9 +143,15 @@ def test_every_malformed_policy_is_refused_in_words(given, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("dataset: visits\ncolumns: {a: quasi_identifier}\ncolumns: {}\nrequirements: []", "'columns' is given twice"),
-        ("dataset: visits\ncolumns: {a: quasi_identifier, a: insensitive}", "'a' is given twice"),
-        ("dataset: visits\nrequirements: [{k_anonymity: {at_least: 5, at_least: 1}}]", "'at_least' is given twice"),
+        (
+            "dataset: visits\ncolumns: {a: quasi_identifier}\ncolumns: {}\nrequirements: []",
+            "line 3, column 1: a key is given",
+        ),
+        ("dataset: visits\ncolumns: {a: quasi_identifier, a: insensitive}", "line 2, column 32: a key is given"),
+        (
+            "dataset: visits\nrequirements: [{k_anonymity: {at_least: 5, at_least: 1}}]",
+            "line 2, column 44: a key is given",
+        ),
         ("columns:\n  no: quasi_identifier\ndataset: d", "put it in quotes"),
         *(
             (f"requirements: [{{k_anonymity: {{at_least: {number}}}}}]", "in decimal digits")
@@ -154,7 +160,7 @@ def test_every_malformed_policy_is_refused_in_words(given, words):
         ("columns:\n  2024: quasi_identifier\ndataset: d", "put it in quotes"),
         ("? [a, b]\n: 1", "one plain value"),
         ("? {a: 1}\n: 1", "one plain value"),
-        ("a: [1", "not valid YAML"),
+        ("a: [1", "not valid YAML: line 1, column 6: expected ..."),
         ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
         ("base: &b {a: 1}\ncolumns:\n  <<: *b", "not valid YAML"),
         ("a: &a [*a]", "not valid YAML"),

@@ -15,6 +15,8 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
+from privacy_plugin.errors import SourceError
+
 Value: TypeAlias = bool | int | float | Decimal | date | str | bytes | None
 Key: TypeAlias = tuple[int, str]
 
@@ -74,7 +76,16 @@ def _canonical_other(raw: Any) -> Value:
         return bytes(raw)
     if isinstance(raw, timedelta) and not getattr(raw, "nanoseconds", 0):
         return str(timedelta(days=raw.days, seconds=raw.seconds, microseconds=raw.microseconds))
-    return raw.isoformat() if isinstance(raw, time) else str(_written_out(raw))
+    return raw.isoformat() if isinstance(raw, time) else _own_text(raw)
+
+
+def _own_text(raw: Any) -> str:
+    """Ask a value of any other class for its text; the error that it may raise instead can quote it."""
+    try:
+        return str(_written_out(raw))
+    except Exception as problem:  # noqa: BLE001  it comes from the class of the value
+        words = f"a value of type {type(raw).__name__} cannot be written as text: {type(problem).__name__}"
+        raise SourceError(words) from None
 
 
 def _written_out(raw: Any) -> Any:
@@ -92,7 +103,7 @@ def _is_missing(raw: Any) -> bool:
         return True
     try:
         return bool(raw != raw)
-    except (TypeError, ValueError):  # containers of arrays have no single answer
+    except Exception:  # noqa: BLE001  containers of arrays have no single answer, and other classes their own errors
         return False
 
 

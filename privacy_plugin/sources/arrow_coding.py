@@ -44,6 +44,7 @@ def _python_values(array: Any, name: str) -> list[Any]:
         values: list[Any] = array.to_pylist()
     except (ValueError, OverflowError):
         raise SourceError(
-            f"column {name!r} holds a value of type {array.type} that Python cannot express (years 1 to 9999)"
+            f"column {name!r} holds a value of type {array.type} that Python cannot express: it knows the years 1 to "
+            "9999, and text in UTF-8"
         ) from None
     return values

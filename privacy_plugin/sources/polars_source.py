@@ -139,10 +139,10 @@ class PolarsLazySource:
 
 @contextmanager
 def _told_as_source_error(doing: str) -> Iterator[None]:
-    """Tell polars' errors without what it puts into them: values and queries."""
+    """Tell errors without what is put into them, values and queries: polars' own, and those of the plan's code."""
     try:
         yield
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except Exception as error:  # noqa: BLE001  a plan may call any Python
         raise SourceError(f"{doing} the polars frame failed: {type(error).__name__}") from None
 
 

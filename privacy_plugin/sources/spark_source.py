@@ -28,6 +28,7 @@ from privacy_plugin.sources.protocol import (
     checked_names,
     require_distinct_ignoring_case,
 )
+from privacy_plugin.sources.spark_logs import unlogged
 from privacy_plugin.sources.translation import Translator, require_no_target
 
 _SCHEME = "spark-sha256-1"
@@ -292,7 +293,8 @@ _JSON = {
 def _told_as_source_error(doing: str) -> Iterator[None]:
     """Tell Spark's errors without what it puts into them: values and plans."""
     try:
-        yield
+        with unlogged():
+            yield
     except (PySparkException, Py4JError) as error:
         raise SourceError(f"{doing} the Spark frame failed: {type(error).__name__}") from None
 
