@@ -89,8 +89,8 @@ class RegionRecoder(Recoder):
     name = "multidimensional_presence"
     function = multidimensional_presence
     supplied = ("research", "population", "hierarchies", "delta")
-    doing = "looking for regions that hide who is in the table"
-    done = "generalized region by region until nobody's presence shows"
+    doing = "looking for regions within the bounds of presence"
+    done = "generalized region by region within its bounds of presence"
 
     @cached_property
     def delta(self) -> tuple[Fraction, Fraction]:

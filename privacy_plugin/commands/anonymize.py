@@ -51,9 +51,10 @@ def anonymize(
 
     The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
     hierarchy, and rows of classes that cannot be saved are left out, up to max_suppression. `multidimensional_presence`
-    generalizes region by region, until nobody of the population is surely in the table or surely not. `epsilon_safe`,
-    `synthesize` and `randomized_response` draw at random and spend privacy budget from the ledger, whatever becomes of
-    the result. Identifiers are dropped. Exit 1 if the result does not meet the policy: then nothing is written.
+    generalizes region by region and keeps everybody's probability to be in the table within the bounds of
+    `delta_presence`. `epsilon_safe`, `synthesize` and `randomized_response` draw at random and spend privacy budget
+    from the ledger, whatever becomes of the result. Identifiers are dropped. Exit 1 if the result does not meet the
+    policy: then nothing is written.
 
     For example:
 
