@@ -270,14 +270,14 @@ def beside_arx() -> None:
     asked = {"hierarchies": hierarchies, "population": population}
     limit = [pp.require("delta_presence", between=(0.05, 0.15))]
     print("\noptimal levels, delta (0.05, 0.15), 3,016 of 30,162 rows, 9 attributes, 12,960 nodes; best of five")
-    for name, share in (("no suppression, pruned", 0.0), ("all nodes in one walk", 1e-9 + 1 / 3_016)):
+    for name, share in (("no suppression, pruned", 0.0), ("suppression allowed", 0.05)):
         best = float("inf")
         for _ in range(5):
             start = time.process_time()
             plan = pp.generalize(table, requirements=limit, max_suppression=share, **asked)
             best = min(best, time.process_time() - start)
         print(f"  {name:24s} {best:7.3f} s   {plan.search}")
-    print("  (ARX 3.9.2 was timed elsewhere: 0.05 s for the first, 7.5 s for all nodes)")
+    print("  (ARX 3.9.2 was timed elsewhere: 0.05 s for the first, 7.5 s for all nodes with suppression)")
 
 
 def main() -> None:

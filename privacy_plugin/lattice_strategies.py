@@ -15,7 +15,7 @@ from privacy_plugin.anonymizers.lattice_search import (
     minimal_nodes,
 )
 from privacy_plugin.anonymizers.losses import Floats
-from privacy_plugin.anonymizers.node_sizes import Mask, Node, possible_by_pairs, rolled_up
+from privacy_plugin.anonymizers.node_sizes import Mask, Node, lowest_levels, possible_by_pairs, rolled_up
 from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError
 from privacy_plugin.lattice_task import LatticeTask
 
@@ -188,11 +188,10 @@ def _picture(bounds: Floats, eligible: Mask, feasible: Mask | None, best: Judged
 def _pruned(task: LatticeTask) -> Found | None:
     """Decide all nodes by pairs of columns first, then by tagging, each node's classes counted from what is left."""
     lines, passes = task.pruning()
-    others = tuple(range(1, len(task.shape)))
-    possible, pairs = possible_by_pairs(*lines, passes=passes)
-    if not possible.any():
+    possible, tried = possible_by_pairs(*lines, passes=passes)
+    lowest = lowest_levels(possible)
+    if lowest is None:
         return None
-    lowest = tuple(int(np.argmax(np.moveaxis(possible, axis, 0).any(axis=others))) for axis in range(possible.ndim))
     fewer = rolled_up(*lines, lowest)
     feasible, asked, _ = decide(possible, lambda node: passes(*fewer, node))
     if not feasible.any():
@@ -200,8 +199,9 @@ def _pruned(task: LatticeTask) -> Found | None:
     minimal = minimal_nodes(feasible)
     nothing = np.zeros(task.table.distinct, dtype=bool)
     best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
-    words = f"{pairs:,} pairs of levels and {asked:,} generalizations were looked at; they decide all {task.nodes:,}"
-    return Found(best=task.judged(best.node), minimal=minimal, visited=pairs + asked, exact=True, search=words)
+    words = f"{tried:,} levels and pairs of levels and {asked:,} generalizations were looked at; they decide all "
+    words += f"{task.nodes:,}"
+    return Found(best=task.judged(best.node), minimal=minimal, visited=tried + asked, exact=True, search=words)
 
 
 def _key(judged: Judged) -> tuple[float, int, Node]:

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_columns
-from privacy_plugin.frequency import Classes, FrequencyTable
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring import Tables, measure
+from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.requirement import Requirement
 from privacy_plugin.sources import Source, open_source
 
@@ -37,9 +38,10 @@ def failing_rows(
     roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "attributes": attributes}
     classes = table.classes(quasi_identifiers)
     failing = np.zeros(len(classes), dtype=bool)
+    measured = [_measured(table, requirement, roles, population) for requirement in requirements]
     causes = []
-    for requirement in requirements:
-        found = _failing_classes(table, classes, requirement, roles, population)
+    for requirement, measurement in zip(requirements, measured, strict=True):
+        found = _failing_classes(requirement, measurement, len(classes))
         causes += [f"{requirement} ({int(classes.sizes[found].sum()):,} rows)"] if found.any() else []
         failing |= found
     suppressed = int(classes.sizes[failing].sum())
@@ -48,8 +50,12 @@ def failing_rows(
             f"{suppressed:,} of {table.rows:,} rows are in classes that fail {' and '.join(causes)}, "
             f"more than the suppression limit of {max_suppression:.1%}"
         )
-    remaining = _remaining(table, failing[classes.members], quasi_identifiers if masked else None)
-    for requirement in requirements:
+    remaining = table
+    if suppressed:
+        remaining = _remaining(table, failing[classes.members], quasi_identifiers if masked else None)
+    for requirement, measurement in zip(requirements, measured, strict=True):
+        if not suppressed and measurement is not None and requirement.limit.holds(measurement):
+            continue  # nothing is gone: what was measured is what remains
         finding = requirement.judge(remaining, **roles, population=population)
         if not finding.passed:
             raise InfeasibleError(f"what remains after suppression still fails: {finding.reason}")
@@ -120,26 +126,25 @@ def require_share(max_suppression: float) -> None:
         raise ParameterError(f"max_suppression must lie between 0 and 1, not {max_suppression!r}")
 
 
-def _failing_classes(
-    table: FrequencyTable,
-    classes: Classes,
-    requirement: Requirement,
-    roles: dict[str, Any],
-    population: Tables | None,
-) -> npt.NDArray[np.bool_]:
+def _measured(
+    table: FrequencyTable, requirement: Requirement, roles: dict[str, Any], population: Tables | None
+) -> Measurement | None:
+    """Measure the table as it is, by a metric that knows classes; others are asked only of what remains."""
     definition = requirement.definition
-    nobody = np.zeros(len(classes), dtype=bool)
-    if "quasi_identifiers" not in definition.roles:  # it knows no classes: all or nothing
-        return nobody
+    if "quasi_identifiers" not in definition.roles:
+        return None
     given = {name: value for name, value in roles.items() if name in definition.roles}
     if "sensitive" in given:
         given["sensitive"] = requirement.sensitive or given["sensitive"]
     others = population if definition.needs_population else None
-    measurement = measure(definition, Tables(open_source(table)), population=others, **given, **requirement.options)
-    if measurement.spread is None:  # no class of its own can be blamed: all or nothing
-        return nobody
+    return measure(definition, Tables(open_source(table)), population=others, **given, **requirement.options)
+
+
+def _failing_classes(requirement: Requirement, measurement: Measurement | None, classes: int) -> npt.NDArray[np.bool_]:
+    if measurement is None or measurement.spread is None:  # no class of its own can be blamed: all or nothing
+        return np.zeros(classes, dtype=bool)
     # The classes of the table come first; people of the population in none of them have no rows to suppress.
-    return requirement.limit.failing(measurement.spread.values[: len(classes)])
+    return requirement.limit.failing(measurement.spread.values[:classes])
 
 
 def _remaining(table: FrequencyTable, gone: npt.NDArray[np.bool_], masked: Sequence[str] | None) -> FrequencyTable:

@@ -7,7 +7,7 @@ leaf on every level, numbered from 0.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
@@ -78,29 +78,48 @@ def _packed(codes: Codes, maps: Sequence[Codes], node: Node) -> tuple[Integers, 
 
 
 def possible_by_pairs(codes: Codes, counts: Integers, maps: Sequence[Codes], *, passes: Passes) -> tuple[Mask, int]:
-    """Return the nodes at which every pair of columns passes by itself, and how many pairs of levels there are.
+    """Return the nodes at which every column and every pair of them passes by itself, and how many levels were tried.
 
     No other node passes without suppression: leaving columns out only merges classes, so a class of fewer than k rows
     over two columns is made of smaller ones over all (LeFevre, DeWitt, Ramakrishnan 2005, the subset property), and one
     in which too many or too few people are present of at least one that is no better (Nergiz, Clifton 2008, theorem 1).
+    Columns come first: pairs are counted from the lowest levels that they leave, which are fewer lines.
     """
     shape = tuple(len(m) for m in maps)
     possible, visited = np.ones(shape, dtype=bool), 0
-    for pair in combinations(range(len(maps)), min(2, len(maps))):
-        found = _all_pass(codes[:, pair], counts, [maps[p] for p in pair], passes)
-        visited += found.size
-        possible &= found.reshape([shape[p] if p in pair else 1 for p in range(len(shape))])
+    for width in range(1, min(2, len(maps)) + 1):
+        lowest = lowest_levels(possible)
+        if lowest is None:
+            break
+        lines, people, higher = rolled_up(codes, counts, maps, lowest)
+        for chosen in combinations(range(len(maps)), width):
+            below = tuple(lowest[p] for p in chosen)
+            found, tried = _all_pass(lines[:, chosen], people, [higher[p] for p in chosen], passes, below)
+            visited += tried
+            possible &= found.reshape([shape[p] if p in chosen else 1 for p in range(len(shape))])
     return possible, visited
 
 
-def _all_pass(codes: Codes, counts: Integers, maps: Sequence[Codes], passes: Passes) -> Mask:
-    """Tell for every node of a lattice over few columns whether it passes."""
-    shape = tuple(len(m) for m in maps)
-    codes, counts, maps = rolled_up(codes, counts, maps, (0,) * len(maps))
-    result = np.zeros(shape, dtype=bool)
-    for node in np.ndindex(shape):
-        result[node] = passes(codes, counts, maps, node)
-    return result
+def lowest_levels(possible: Mask) -> Node | None:
+    """Return the lowest level of every column at which some node is possible; None where none is."""
+    if not possible.any():
+        return None
+    axes = range(possible.ndim)
+    return tuple(int(possible.any(axis=tuple(a for a in axes if a != axis)).argmax()) for axis in axes)
+
+
+def _all_pass(codes: Codes, counts: Integers, maps: Sequence[Codes], passes: Passes, lowest: Node) -> tuple[Mask, int]:
+    """Tell which nodes of a lattice over few columns pass, of those above the lowest, and how many were tried.
+
+    Nodes come after all that lie below them, and what lies above one that passes passes.
+    """
+    result, tried = np.zeros([len(m) for m in maps], dtype=bool), 0
+    codes, counts, maps = rolled_up(codes, counts, maps, lowest)
+    for node in product(*(range(low, levels) for low, levels in zip(lowest, result.shape, strict=True))):
+        if not result[node]:
+            tried += 1
+            result[tuple(slice(level, None) for level in node)] |= passes(codes, counts, maps, node)
+    return result, tried
 
 
 def rolled_up(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> tuple[Codes, Integers, list[Codes]]:
