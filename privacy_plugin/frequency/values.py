@@ -129,6 +129,8 @@ def _canonical_datetime(raw: datetime) -> Value:
         moment = raw.astimezone(UTC).replace(tzinfo=None) if raw.tzinfo is not None else raw
     except OverflowError:  # in UTC it lies outside the years 1 to 9999
         return raw.isoformat()
+    if not 1 <= moment.year <= 9999:  # pandas has more years, which stay text
+        return moment.isoformat()
     if getattr(moment, "nanosecond", 0):  # pandas keeps nanoseconds, which datetime would cut off
         return moment.isoformat()
     plain = datetime(*moment.timetuple()[:6], microsecond=moment.microsecond)
@@ -138,8 +140,8 @@ def _canonical_datetime(raw: datetime) -> Value:
 def label(value: Value) -> str:
     """Return the text of a canonical value, as hierarchies and reports write it; a missing value is empty.
 
-    >>> label(39), label(True), label(date(2024, 2, 29)), label(None)
-    ('39', 'true', '2024-02-29', '')
+    >>> label(39), label(0.00001), label(True), label(date(2024, 2, 29)), label(None)
+    ('39', '0.00001', 'true', '2024-02-29', '')
     """
     if value is None:
         return ""
@@ -148,7 +150,8 @@ def label(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return repr(value)
+        digits = repr(value)
+        return format(Decimal(digits), "f") if "e" in digits else digits  # a decimal of the same digits looks like it
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, date):

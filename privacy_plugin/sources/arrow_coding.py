@@ -1,6 +1,7 @@
 """Arrow columns as codes: every engine that speaks Arrow hands over its groups this way."""
 
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,7 @@ def code_array(column: Any, name: str) -> CodedColumn:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array, pa.ChunkedArray):  # too much text for one piece
         array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
+    extension = getattr(array.type, "extension_name", None)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     try:
@@ -21,6 +23,8 @@ def code_array(column: Any, name: str) -> CodedColumn:
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # nested values have no dictionary
         return code_exactly(_python_values(array, name))
     values = _python_values(encoded.dictionary, name)
+    if extension == "arrow.uuid":  # stored as bytes, and text wherever else it comes from
+        values = [None if value is None else str(UUID(bytes=value)) for value in values]
     indices = encoded.indices
     if indices.type not in (pa.int32(), pa.int64()):  # a narrow index may have no room for one more number
         indices = indices.cast(pa.int64())
@@ -38,9 +42,9 @@ def _plain(array: Any) -> Any:
 
 
 def _python_values(array: Any, name: str) -> list[Any]:
+    if pa.types.is_time(array.type):
+        return _clock_texts(array)
     try:
-        if pa.types.is_time64(array.type) and array.type.unit == "ns":
-            return [str(text) if text is not None else None for text in array.cast(pa.string()).to_pylist()]
         values: list[Any] = array.to_pylist()
     except (ValueError, OverflowError):
         raise SourceError(
@@ -48,3 +52,19 @@ def _python_values(array: Any, name: str) -> list[Any]:
             "9999, and text in UTF-8"
         ) from None
     return values
+
+
+def _clock_texts(array: Any) -> list[str | None]:
+    """Write times of day as Python does; its own type has no nanoseconds, and would make 24:00 the same as 00:00."""
+    unit = 10 ** {"s": 0, "ms": 3, "us": 6, "ns": 9}[array.type.unit]
+    counts = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64()).to_pylist()
+    return [None if count is None else _clock_text(count, unit) for count in counts]
+
+
+def _clock_text(count: int, unit: int) -> str:
+    seconds, rest = divmod(count, unit)
+    nanoseconds = rest * (10**9 // unit)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    if not nanoseconds:
+        return clock
+    return f"{clock}.{nanoseconds:09}" if nanoseconds % 1000 else f"{clock}.{nanoseconds // 1000:06}"

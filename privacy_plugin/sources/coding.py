@@ -103,18 +103,17 @@ def compacted(column: CodedColumn) -> CodedColumn:
     return CodedColumn(codes=numbers[column.codes], values=values)
 
 
-def require_groups(table: FrequencyTable, count_rows: Callable[[], int]) -> FrequencyTable:
+def require_groups(found: int, count_rows: Callable[[], int]) -> None:
     """Refuse a table that has rows and shows none.
 
     DuckDB 2.0.0 does that to what was created empty by a query and filled in the same transaction: its statistics say
-    that there is nothing to group.
+    that there is nothing to read.
     """
-    if not table.distinct and (rows := count_rows()):
+    if not found and (rows := count_rows()):
         raise SourceError(
             f"the engine counts {rows} rows but returns no group of them; its statistics of the table are wrong: "
             "write the table again in one statement, or reopen the database"
         )
-    return table
 
 
 def require_units(unit: str, absent: int) -> None:

@@ -132,9 +132,9 @@ def _written_integer(raw: int) -> str:
 
 
 def _written_float(raw: float) -> str:
-    if raw.is_integer() or raw != raw:
-        return _written(raw)
     text = repr(raw)
+    if raw.is_integer() or raw != raw or "e" in text:
+        return _written(raw)
     return f"{_NUMBER}:{len(text)}:{text}"
 
 

@@ -69,7 +69,8 @@ class DuckDBRelation:
         coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
         missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
         table = grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
-        return require_groups(table, self.row_count)
+        require_groups(table.distinct, self.row_count)
+        return table
 
     def joined_groups(
         self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
@@ -130,6 +131,7 @@ class DuckDBRelation:
         )
         with told_as_source_error("fingerprinting"):
             rows, buckets = checked_buckets(self._asked(query).fetchall())
+        require_groups(rows, self.row_count)
         types = [stable_type(self._types[name]) for name in chosen]
         return compose(scheme=SCHEME, columns=chosen, rows=rows, buckets=buckets, types=types)
 
@@ -257,6 +259,7 @@ class DuckDBRelation:
         query = f"SELECT {cell} AS cell, {OWN}.any_value({self._term(name)}) AS value FROM {_ALIAS} GROUP BY {cell}"
         with told_as_source_error("reading values"):
             table = self._asked(query).to_arrow_table()
+        require_groups(table.num_rows, self.row_count)
         coded = self._decoded(name, table.column("value"))
         return table.column("cell").to_pylist(), [coded.values[code] for code in coded.codes]
 

@@ -28,11 +28,13 @@ _EXACT = frozenset(
         "TIMESTAMP_MS",
         "TIMESTAMP_NS",
         "TIMESTAMP WITH TIME ZONE",
+        "TIMESTAMPTZ_NS",
         "UUID",
         "BLOB",
     }
 )
 _FLOATING = frozenset({"FLOAT", "DOUBLE"})
+_ZONED = {"TIMESTAMP WITH TIME ZONE": "epoch_us", "TIMESTAMPTZ_NS": "epoch_ns"}
 _HUGE = frozenset({"HUGEINT", "UHUGEINT", "BIGNUM", "VARINT"})
 
 SCHEME = "duckdb-sha256-1"
@@ -87,8 +89,8 @@ def cell_text(column: str, kind: str) -> str:
     _require_telling_text(kind)
     if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
         return f"CASE WHEN {OWN}.isnan({column}) THEN NULL ELSE CAST({OWN}.add({column}, 0) AS VARCHAR) END"
-    if kind == "TIMESTAMP WITH TIME ZONE":  # its text follows the session's time zone; infinity has no epoch
-        return f"coalesce(CAST({OWN}.epoch_us({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
+    if kind in _ZONED:  # its text follows the session's time zone; infinity has no epoch
+        return f"coalesce(CAST({OWN}.{_ZONED[kind]}({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
     if kind == "BLOB":
         return f"{OWN}.hex({column})"
     return f'{column} COLLATE "C"' if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"

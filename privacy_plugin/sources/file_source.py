@@ -19,6 +19,7 @@ from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_sourc
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import JoinedGroups, Meaning
+from privacy_plugin.sources.parquet_exactness import require_exact
 from privacy_plugin.sources.protocol import (
     Fingerprint,
     Make,
@@ -157,6 +158,7 @@ def _query(path: Path) -> str:
     name = _literal("".join(f"[{c}]" if c in "*?[" else c for c in location))  # this one file, no pattern
     if path.suffix.lower() == ".parquet":
         require_distinct_ignoring_case(checked_names(pq.read_schema(location).names), "DuckDB")
+        require_exact(location)
         return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
     separator, header = _header(path)
     require_distinct_ignoring_case(header, "DuckDB")

@@ -7,12 +7,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.coding import CodedColumn, code_exactly
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
 from privacy_plugin.sources.protocol import Source, checked_names
 
 # Kinds of object columns whose equal values mean the same; others (True beside 1, lists) are coded exactly.
 _UNIFORM_KINDS = frozenset({"string", "bytes", "integer", "boolean", "decimal", "date", "datetime", "empty"})
+
+# What pandas compares as float64 and complex128.
+_ROUNDED = frozenset({np.dtype(np.longdouble), np.dtype(np.clongdouble)} - {np.dtype(float), np.dtype(complex)})
 
 
 class PandasSource(LocalSource):
@@ -30,7 +34,7 @@ class PandasSource(LocalSource):
 
     def coded(self, name: str, start: int, stop: int) -> CodedColumn:
         """Code part of a column."""
-        return code_series(self._frame[name].iloc[start:stop])
+        return code_series(self._frame[name].iloc[start:stop], name)
 
     def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pd.DataFrame:
         """Put texts in the place of columns, and leave rows out; the index stays with its rows.
@@ -64,8 +68,14 @@ class PandasSource(LocalSource):
         return PandasSource(frame)
 
 
-def code_series(series: "pd.Series[Any]") -> CodedColumn:
+def code_series(series: "pd.Series[Any]", name: str) -> CodedColumn:
     """Code one column by value; every kind of missing value gets one code."""
+    if isinstance(series.dtype, pd.ArrowDtype):
+        from privacy_plugin.sources.arrow_coding import code_array  # Arrow comes when it is needed
+
+        return code_array(series.array.__arrow_array__(), name)
+    if series.dtype in _ROUNDED:
+        raise SourceError(f"column {name!r} has numbers of type {series.dtype}, which pandas rounds; cast it first")
     if isinstance(series.dtype, pd.CategoricalDtype):
         return _with_missing(series.cat.codes.to_numpy(), series.cat.categories.tolist())
     if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) not in _UNIFORM_KINDS:

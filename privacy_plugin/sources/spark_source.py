@@ -46,6 +46,7 @@ _EXACT = (
     types.TimestampNTZType,
     types.BinaryType,
 )
+_NESTED = (types.ArrayType, types.MapType, types.StructType)
 
 
 class SparkSource:
@@ -64,9 +65,8 @@ class SparkSource:
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in Spark; one row a group comes back."""
-        groups = self.groups(columns, unit=unit)
         with _told_as_source_error("grouping"):
-            table = groups.toArrow()
+            table = self.groups(columns, unit=unit).toArrow()
         coded = [code_array(table.column(position), name) for position, name in enumerate(columns)]
         absent = sum(table.column("absent").to_pylist()) if unit is not None else 0
         return grouped_table(columns, coded, table.column("n").to_numpy(), unit=unit, absent=absent)
@@ -131,13 +131,12 @@ class SparkSource:
         """Identify the content; hashes are computed in Spark."""
         require_columns(self.columns if columns is None else columns, self.columns)
         chosen = sorted(self.columns if columns is None else columns)
-        hashes = self._frame.select(self._row_hash(chosen).alias("h"))
         digest = functions.sha2(functions.concat_ws("", functions.sort_array(functions.collect_list("h"))), 256)
-        buckets = hashes.groupBy(functions.substring("h", 1, BUCKET_DIGITS).alias("bucket")).agg(
-            functions.count(functions.lit(1)).alias("n"), functions.count("h").alias("hashed"), digest.alias("digest")
-        )
+        counts = functions.count(functions.lit(1)).alias("n"), functions.count("h").alias("hashed")
         with _told_as_source_error("fingerprinting"):
-            found = buckets.toArrow()
+            hashes = self._frame.select(self._row_hash(chosen).alias("h"))
+            buckets = hashes.groupBy(functions.substring("h", 1, BUCKET_DIGITS).alias("bucket"))
+            found = buckets.agg(*counts, digest.alias("digest")).toArrow()
         total, pairs = checked_buckets(zip(*(column.to_pylist() for column in found.columns), strict=True))
         kinds = [self._types[name].simpleString() for name in chosen]
         return compose(scheme=_SCHEME, columns=chosen, rows=total, buckets=pairs, types=kinds)
@@ -312,8 +311,28 @@ def _joined_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:
 
 def _as_text(column: Column, kind: types.DataType) -> Column:
     """Casting undoes collations; nested values become JSON, whose quotes keep their parts apart."""
-    nested = isinstance(kind, types.ArrayType | types.MapType | types.StructType | types.VariantType)
-    return functions.to_json(column, _JSON) if nested else column.cast("string")
+    _require_telling_text(kind)
+    return functions.to_json(column, _JSON) if isinstance(kind, _NESTED) else column.cast("string")
+
+
+def _require_telling_text(kind: types.DataType) -> None:
+    """Refuse types whose text leaves open what a value is.
+
+    In a VARIANT that is a date beside text. A map's keys are written as Java writes them, so that the pairs ('1', '2,')
+    and ('1,2', '') look alike, and bytes show their address in memory.
+    """
+    if isinstance(kind, types.VariantType):
+        raise SourceError("a column of type VARIANT holds different values that look alike; cast it first")
+    if isinstance(kind, types.MapType) and isinstance(kind.keyType, (*_NESTED, types.BinaryType)):
+        raise SourceError("the keys of a map must be single values other than bytes; take map_entries of it first")
+    if isinstance(kind, types.StructType):
+        parts = [field.dataType for field in kind.fields]
+    elif isinstance(kind, types.MapType):
+        parts = [kind.keyType, kind.valueType]
+    else:
+        parts = [kind.elementType] if isinstance(kind, types.ArrayType) else []
+    for part in parts:
+        _require_telling_text(part)
 
 
 def _translated(position: int, what: str) -> Column:

@@ -29,7 +29,8 @@ def counted(
     absent_rows = 0 if unit is None else int(numbers[0].sum())
     names = [column.name for column in columns]
     table = grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
-    return require_groups(table, lambda: row_count(connection, rules, origin))
+    require_groups(table.distinct, lambda: row_count(connection, rules, origin))
+    return table
 
 
 def row_count(connection: Connection, rules: Rules, origin: Origin) -> int:

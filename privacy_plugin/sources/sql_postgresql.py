@@ -57,7 +57,9 @@ class PostgresqlRules:
         if column.type in _EXACT or column.bytewise:
             return expression
         if column.type in _NUMERIC:
-            return sa.func.nullif(expression, sa.literal_column("'NaN'"))
+            present: Expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
+            # PostgreSQL writes a float4 with the digits that a float4 needs; other engines hand over what it is
+            return sa.cast(present, sa.Double) if column.type == "float4" else present
         return sa.collate(sa.cast(expression, sa.Text), "C")
 
     def kept(self, expression: Expression) -> Expression:

@@ -10,6 +10,8 @@ from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.sources.coding import require_groups
+from privacy_plugin.sources.sql_counting import row_count
 from privacy_plugin.sources.sql_origin import Expression, Origin
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn
 from privacy_plugin.sources.sql_temporary import TemporaryTables
@@ -88,6 +90,7 @@ class SqlRecoder:
         raw = [decoded[code] for code in fetched.codes]
         if self._connection.execute(everything.where(term.is_(None)).limit(1)).all():
             ordered, raw = [_MISSING, *ordered], [None, *raw]
+        require_groups(len(ordered), lambda: row_count(self._connection, self._rules, self._origin))
         return _Values(term=term, table=old, numbers=ordered, raw=raw)
 
     def _hidden(self, translator: Translator) -> sa.FromClause:

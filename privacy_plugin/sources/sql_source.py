@@ -11,6 +11,7 @@ from sqlalchemy.sql.elements import quoted_name
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.coding import require_groups
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
@@ -166,6 +167,7 @@ class SqlTable:
             chosen = sorted(described if columns is None else columns)
             ordered = [described[name] for name in chosen]
             rows, buckets = self._rules.buckets(connection, self._origin, ordered)
+            require_groups(rows, lambda: row_count(connection, self._rules, self._origin))
             types = [self._rules.fingerprint_type(column) for column in ordered]
             return compose(scheme=self._rules.scheme, columns=chosen, rows=rows, buckets=buckets, types=types)
 

@@ -15,6 +15,7 @@ from privacy_plugin.sources.sql_origin import Expression, Origin
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
+_ARGUMENTS = 100  # what every build lets a function take
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
 
@@ -85,8 +86,12 @@ class SqliteRules:
             def finalize(self) -> int:
                 return len(collected)
 
-        _driver(connection).create_aggregate("privacy_plugin_collect", len(columns), Collect)
-        chosen = [origin.column(column.name) for column in columns]
+        driver, chosen = _driver(connection), [origin.column(column.name) for column in columns]
+        if len(chosen) > _ARGUMENTS:
+            driver.create_function("privacy_plugin_cells", -1, lambda *cells: ascii(cells), deterministic=True)
+            parts = [chosen[start : start + _ARGUMENTS] for start in range(0, len(chosen), _ARGUMENTS)]
+            chosen = [sa.func.privacy_plugin_cells(*part) for part in parts]
+        driver.create_aggregate("privacy_plugin_collect", len(chosen), Collect)
         query = sa.select(sa.func.privacy_plugin_collect(*chosen)).select_from(origin.clause)
         run(connection, query)
         return len(collected), collected.buckets()
@@ -136,7 +141,7 @@ def _declared_types(connection: Connection, origin: Origin) -> dict[str, str]:
     preparer = connection.dialect.identifier_preparer
     schema = f"{preparer.quote_identifier(origin.parts[-2])}." if len(origin.parts) > 1 else ""
     name = preparer.quote_identifier(origin.parts[-1])
-    return {row[1]: row[2] for row in connection.exec_driver_sql(f"PRAGMA {schema}table_info({name})")}
+    return {row[1]: row[2] for row in connection.exec_driver_sql(f"PRAGMA {schema}table_xinfo({name})")}
 
 
 def _declared(kind: Any) -> str:

@@ -1,6 +1,8 @@
 """CSV, TSV and Parquet files as they come."""
 
 import os
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +116,27 @@ def test_parquet_names(tmp_path: Path) -> None:
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "twice.parquet")
     with pytest.raises(ColumnError, match="more than one column named 'a'"):
         open_source(tmp_path / "twice.parquet")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_would_be_rounded_is_refused(nested: bool, tmp_path: Path) -> None:
+    def parquet(values: list[Any], kind: pa.DataType, **options: Any) -> Path:
+        array = pa.array(values, type=kind)
+        if nested:
+            array = pa.array([[{"v": value}] for value in values], type=pa.list_(pa.struct([("v", kind)])))
+        pq.write_table(pa.table({"a": array}), tmp_path / "data.parquet", **options)
+        return tmp_path / "data.parquet"
+
+    wide = [Decimal("1" * 40 + ".1"), Decimal("1" * 40 + ".2")]
+    with pytest.raises(SourceError, match=r"'a.*' has decimals of 60 digits"):
+        open_source(parquet(wide, pa.decimal256(60, 2)))
+    assert frequency_table(parquet([Decimal("1.1"), None], pa.decimal128(38, 2)), ["a"]).distinct == 2
+    old = {"use_deprecated_int96_timestamps": True}
+    with pytest.raises(SourceError, match=r"'a.*' has moments of type INT96 between two microseconds"):
+        open_source(parquet([1_001, 1_002, None], pa.timestamp("ns"), **old))
+    assert frequency_table(parquet([1_000, 2_000, None], pa.timestamp("ns"), **old), ["a"]).distinct == 3
+    far = [datetime(9999, 12, 31, 23, 59, 59, 999999), datetime(1, 1, 1), None]
+    assert frequency_table(parquet(far, pa.timestamp("us"), **old), ["a"]).distinct == 3
 
 
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,7 +146,7 @@ def test_index_and_chunks_take_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
     assert open_source(permuted.iloc[1:]).fingerprint() != original
 
 
-@pytest.mark.parametrize("value", ["", "é", 0, -5, 2**70, True, 0.5, 3.0, -0.0, NAN, float("inf"), None, b"x"])
+@pytest.mark.parametrize("value", ["", "é", 0, -5, 2**70, True, 0.5, 1e-7, 3.0, -0.0, NAN, float("inf"), None, b"x"])
 def test_short_cuts_write_what_the_long_way_writes(value: Any) -> None:
     assert _cells([value]) == [_written(value)]
 

@@ -2,13 +2,17 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import time
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
@@ -133,6 +137,40 @@ def test_arrow_dictionaries_views_and_extensions() -> None:
     assert source.recode(recoding).column("dictionary").to_pylist() == ["1", None, "1", "2"]
 
 
+def test_times_of_day_are_the_same_everywhere(tmp_path: Path) -> None:
+    """24:00 is no 00:00, and a time without nanoseconds looks alike wherever there is room for them."""
+    second = 3723
+    table = pa.table(
+        {
+            "s": pa.array([second, 86400, 0, None], type=pa.time32("s")),
+            "ms": pa.array([second * 10**3, 86400 * 10**3, 0, None], type=pa.time32("ms")),
+            "us": pa.array([second * 10**6, 86400 * 10**6, 0, None], type=pa.time64("us")),
+            "ns": pa.array([second * 10**9, 86400 * 10**9, 0, None], type=pa.time64("ns")),
+        }
+    )
+    pq.write_table(table, tmp_path / "times.parquet")
+    arrow_frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for data in (table, tmp_path / "times.parquet", arrow_frame):
+        for name in table.column_names:
+            found = frequency_table(data, [name]).dictionaries[0]
+            assert found == (None, "00:00:00", "01:02:03", "24:00:00"), name
+    parts = [time(1, 2, 3, 4), time(1, 2, 3)]
+    expected = ("01:02:03", "01:02:03.000004")
+    for data in (pl.DataFrame({"t": parts}), pd.DataFrame({"t": parts}), pa.table({"t": parts})):
+        assert frequency_table(data, ["t"]).dictionaries[0] == expected
+    fine = pa.table({"t": pa.array([1, 1000], type=pa.time64("ns"))})
+    assert frequency_table(fine, ["t"]).dictionaries[0] == ("00:00:00.000000001", "00:00:00.000001")
+
+
+def test_identifiers_are_text_everywhere() -> None:
+    identifiers = [UUID(int=1), UUID(int=2), UUID(int=1), None]
+    stored = pa.array([None if each is None else each.bytes for each in identifiers], type=pa.uuid())
+    for data in (pa.table({"u": stored}), pd.DataFrame({"u": identifiers}, dtype=object)):
+        table = frequency_table(data, ["u"])
+        assert table.dictionaries[0] == (None, str(UUID(int=1)), str(UUID(int=2)))
+        assert table.counts.tolist() == [1, 2, 1]
+
+
 def test_polars_objects_categories_and_wide_integers() -> None:
     frame = pl.DataFrame(
         {
@@ -198,6 +236,27 @@ class TestSpark:
         finally:
             spark.conf.set("spark.sql.session.timeZone", "UTC")
         assert source.fingerprint() == before
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            """(CAST(DATE '2024-01-01' AS variant)), (CAST('2024-01-01' AS variant))""",
+            """(array(struct(CAST(X'31' AS variant)))), (array(struct(CAST('MQ==' AS variant))))""",
+            """(map(named_struct('a', '1', 'b', '2,'), 1)), (map(named_struct('a', '1,2', 'b', ''), 1))""",
+            """(array(map(X'31', 1))), (array(map(X'31', 1)))""",
+        ],
+    )
+    def test_text_that_does_not_tell_values_apart(self, spark: Any, values: str) -> None:
+        source = open_source(spark.sql(f"SELECT 1 AS k, * FROM VALUES {values} AS t(x)"))
+        asked: list[Callable[[], Any]] = [
+            lambda: source.frequencies(["x"]),
+            lambda: source.frequencies(["k"], unit="x"),
+            lambda: source.fingerprint(),
+            lambda: source.recode(Recoding(keep=("x",), mappings={"x": {}})),
+        ]
+        for ask in asked:
+            with pytest.raises(SourceError, match=r"look alike|the keys of a map"):
+                ask()
 
     def test_names_that_differ_only_in_case(self, spark: Any) -> None:
         with pytest.raises(ColumnError, match="differ only in case"):

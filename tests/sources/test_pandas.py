@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import frequency_table, open_source
@@ -124,6 +125,20 @@ def test_moments() -> None:
     assert values(mixed) == [datetime(2024, 1, 1, 1)]
     seconds = pd.Series(np.array(["2024-01-01", "9999-01-01"], dtype="datetime64[s]"))
     assert values(seconds) == [date(2024, 1, 1), date(9999, 1, 1)]
+    far = pd.Series(np.array(["20000-01-01", "20000-01-02", "-0044-03-15", "2024-01-01"], dtype="datetime64[s]"))
+    assert values(far)[0] == date(2024, 1, 1)
+    assert len(values(far)) == 4
+    assert values(far.dt.tz_localize("UTC")) == values(far)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble) == np.dtype(float), reason="long doubles are doubles here")
+def test_what_pandas_rounds_is_refused() -> None:
+    """Both differ in the last bit of a long double, and pandas calls them equal."""
+    one = np.longdouble(1)
+    for numbers in (np.array([one, np.nextafter(one, 2)]), np.array([one, np.nextafter(one, 2)]) * 1j):
+        assert len(set(numbers.tolist())) == 2
+        with pytest.raises(SourceError, match="which pandas rounds"):
+            frequency_table(pd.DataFrame({"a": numbers}), ["a"])
 
 
 def test_the_index_takes_no_part() -> None:
