@@ -118,6 +118,25 @@ def test_parquet_names(tmp_path: Path) -> None:
         open_source(tmp_path / "twice.parquet")
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("present", [[1.0, 2.0], [0.0], [1.0, 1.0], [float("inf"), 1.0]])
+def test_statistics_do_not_hide_what_is_missing(present: list[float], kind: pa.DataType, tmp_path: Path) -> None:
+    """Parquet's least and greatest values leave NaN out, and DuckDB believes that there is none."""
+
+    def parquet(missing: float | None, name: str) -> Path:
+        values = pa.array([*present, missing], type=kind)
+        pq.write_table(pa.table({"a": values, "b": ["x"] * len(values)}), tmp_path / name)
+        return tmp_path / name
+
+    source = open_source(parquet(float("nan"), "nan.parquet"))
+    assert source.frequencies(["a"]).dictionaries[0][0] is None
+    with pytest.raises(SourceError, match="'a' is missing in 1 rows"):
+        source.frequencies(["b"], unit="a")
+    assert source.fingerprint() == open_source(parquet(None, "null.parquet")).fingerprint()
+    copy = source.publish(str(tmp_path / "copy.parquet"), columns=["a", "b"], verify=lambda copy: None)
+    assert copy.fingerprint() == source.fingerprint()
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_what_would_be_rounded_is_refused(nested: bool, tmp_path: Path) -> None:
     def parquet(values: list[Any], kind: pa.DataType, **options: Any) -> Path:
