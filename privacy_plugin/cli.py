@@ -1,5 +1,7 @@
 """The command line: `privacy-plugin init | check | anonymize | report | ledger | demo`."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -44,5 +46,8 @@ def root(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line; a character that the terminal has no code for is no reason to end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

@@ -5,6 +5,7 @@ import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -245,9 +246,18 @@ def _asking_nothing(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{requirement} is the weakest limit there is" for requirement in weakest))
 
 
+def _meant(entry: Any) -> str:
+    """Say which limit a misspelt key may stand for."""
+    for given in entry if isinstance(entry, Mapping) else ():
+        for near in get_close_matches(str(given), KINDS, n=1):
+            return f", but {str(given)!r}: did you mean {near!r}?"
+    return ""
+
+
 def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
-        raise PolicyError(f"requirement {number}: {name} has no limit; give one of {', '.join(KINDS)}")
+        meant = _meant(entry)
+        raise PolicyError(f"requirement {number}: {name} has no limit{meant}; give one of {', '.join(KINDS)}")
     return {str(key): read_option(str(key), value, folder=folder) for key, value in entry.items()}
 
 

@@ -103,7 +103,10 @@ def test_a_complete_policy():
         (changed(requirements__0={"k_anonymity": {}}), "has no limit"),
         (changed(requirements__0={"k_anonymity": None}), "has no limit"),
         (changed(requirements__0={"k_anonymity": 5}), "has no limit"),
-        (changed(requirements__0={"k_anonymity": {"at_lest": 5}}), "has no limit"),
+        (
+            changed(requirements__0={"k_anonymity": {"at_lest": 5}}),
+            "'at_lest': did you mean 'at_least'",
+        ),
         (changed(requirements__0={"k_anonymity": {"at_least": None}}), "exactly one limit"),
         (changed(requirements__0={"k_anonymity": {"at_least": "5"}}), "must be a number"),
         (changed(requirements__0={"k_anonymity": {"at_least": True}}), "must be a number"),

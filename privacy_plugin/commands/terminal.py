@@ -32,7 +32,7 @@ class Terminal:
     def result(self, document: dict[str, Any]) -> None:
         """Print the JSON document, where it was asked for."""
         if self.as_json:
-            typer.echo(json.dumps(_finite(document), allow_nan=False, ensure_ascii=False, indent=2))
+            typer.echo(json.dumps(_finite(document), allow_nan=False, indent=2))
 
     def say(self, words: str, *, style: str = "") -> None:
         """Print a line for people as it is: names may hold anything, brackets included."""
@@ -66,6 +66,7 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
         except PrivacyPluginError as problem:
             code = _complain(problem, str(problem), BAD_INPUT, as_json=as_json)
         except KeyboardInterrupt:
+            Terminal().note("interrupted")
             code = INTERRUPTED
         except (typer.Exit, typer.Abort, typer.BadParameter):
             raise

@@ -1,9 +1,14 @@
-"""Help, completion and bad usage answer at once: nothing that works with data is loaded for them."""
+"""The command line as a process: help answers at once, and a terminal of ASCII is told everything."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import people, write_policy
 
 HEAVY = ("numpy", "numba", "sqlalchemy", "pandas", "pyarrow", "duckdb", "yaml", "altair", "dagster")
 
@@ -43,3 +48,24 @@ def test_neither_does_bad_usage() -> None:
 def test_the_libraries_of_work_are_seen_where_there_is_work() -> None:
     _, _, libraries = loaded("check", "absent.csv", "--policy", "absent.yaml")
     assert {"numpy", "yaml"} <= set(libraries)
+
+
+@pytest.mark.parametrize("json_too", [False, True])
+def test_a_terminal_of_ascii_is_told_why_the_gate_is_closed(tmp_path: Path, json_too: bool) -> None:
+    people().rename(columns={"remark": "Größe"}).to_csv(tmp_path / "visits.csv", index=False)
+    text = write_policy(tmp_path).read_text(encoding="utf-8")
+    (tmp_path / "policy.yaml").write_text(text.replace("remark", "Größe").replace("dataset: v", "dataset: ü"), "utf-8")
+    arguments = ["check", "visits.csv", "-p", "policy.yaml", "--without-identifiers", *(["--json"] if json_too else [])]
+    done = subprocess.run(
+        [sys.executable, "-m", "privacy_plugin", *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    if json_too:
+        assert json.loads(done.stdout)["dataset"] == "üisits"
+    else:
+        assert "* k-anonymity is 1, at least 5 is required." in " ".join(done.stdout.replace("|", " ").split())
