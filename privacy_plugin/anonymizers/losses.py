@@ -176,15 +176,16 @@ def require_loss(name: str) -> None:
         raise ParameterError(unknown_name("loss", str(name), _MAKERS))
 
 
-def precision(table: FrequencyTable, levels: Laid, _: Hierarchies) -> CellLoss:
+def precision(table: FrequencyTable, levels: Laid, hierarchies: Hierarchies) -> CellLoss:
     """1 - precision: a generalized cell loses level / height, a suppressed one 1; the mean over all cells.
 
     Sweeney 2002; El Emam et al. 2009; Li 2019, equation 3.2, with the erratum that suppressed rows are total loss.
-    A column without levels above its values loses nothing by generalization.
+    A root that is written out on several levels counts once: all is lost from the first on. A column without levels
+    above its values loses nothing by generalization.
     """
     cells = []
-    for laid in levels.values():
-        shares = np.arange(laid.height + 1) / max(laid.height, 1)
+    for name, laid in levels.items():
+        shares = np.minimum(np.arange(laid.height + 1) / max(hierarchies[name].top, 1), 1.0)
         cells.append(np.repeat(shares[:, None], laid.maps.shape[1], axis=1))
     return _cell_loss(table, levels, cells, [np.ones(cell.shape[1]) for cell in cells])
 

@@ -28,7 +28,7 @@ class Hierarchy(ABC):
 
     @property
     def top(self) -> int:
-        """The level of the root: `height`, unless a level below it says the same of every value already."""
+        """The level of the root: `height`, unless the root is written out on levels below it too."""
         return self.height
 
     @abstractmethod
@@ -140,9 +140,9 @@ class TableHierarchy(Hierarchy):
 
     @property
     def top(self) -> int:
-        """The level of the root: the lowest that says the same of every value, such as `*`, else `height`."""
-        rooted = (len({path[level] for path in self._paths.values()}) == 1 for level in range(self._height))
-        return next((level + 1 for level, one in enumerate(rooted) if one), self._height)
+        """The level of the root: the lowest that says of every value what the last one says of all, else `height`."""
+        said = [set(level) for level in zip(*self._paths.values(), strict=True)]
+        return said.index(said[-1]) + 1 if said and len(said[-1]) == 1 else self._height
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -46,9 +46,9 @@ def t_closeness(
     With p the class and q the table: `equal`: sum of max(0, p_i - q_i). `ordered` (values sorted, neighbours
     1/(m-1) apart, m the number of values): sum over i < m of |(p_1 - q_1) + ... + (p_i - q_i)| / (m - 1). A
     hierarchy: values are as far apart as their lowest common level over the height, and the distance is the mean
-    of the `equal` distances on levels 0 to height - 1; the height is that of the root, the lowest level that says the
-    same of every value. Li, Li, Venkatasubramanian 2007, section 5. A missing value is a value, first in the order.
-    Exact fractions. Needs one row a person. Cost: one grouping of the distinct rows, one more a level of a hierarchy.
+    of the `equal` distances on levels 0 to height - 1; a root that is written out on several levels counts once. Li,
+    Li, Venkatasubramanian 2007, section 5. A missing value is a value, first in the order. Exact fractions. Needs one
+    row a person. Cost: one grouping of the distinct rows, one more a level of a hierarchy.
 
     >>> table = FrequencyTable.from_rows(["age", "pay"], [(30, 1), (30, 2), (40, 3), (40, 4)])
     >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value

@@ -154,6 +154,17 @@ def test_a_missing_value_is_a_leaf_that_a_list_need_not_name():
     assert make_loss("loss_metric", table, levels, hierarchies).of((1,), np.zeros(2, dtype=bool)) == 1
 
 
+def test_a_root_that_is_written_out_is_reached_once():
+    """A cell that says `*` has lost as much as a suppressed one, on whatever level it says so."""
+    paths = {"Bern": ("Bern", "west", "*", "*"), "Chur": ("Chur", "east", "*", "*")}
+    rows, hierarchy = [("Bern",), ("Chur",)], TableHierarchy({city: path[1:] for city, path in paths.items()})
+    table = FrequencyTable.from_rows(["city"], rows)
+    levels = {"city": hierarchy.levels(table.dictionary("city"))}
+    loss = make_loss("precision", table, levels, {"city": hierarchy})
+    found = [loss.of((level,), np.zeros(2, dtype=bool)) for level in range(4)]
+    assert found == [0, 0.5, 1, 1] == [oracle.precision(rows, [paths], (level,), ()) for level in range(4)]
+
+
 def test_columns_of_one_value_have_nothing_to_lose():
     table = FrequencyTable.from_rows(["sex"], [("f",), ("f",)])
     hierarchies = {"sex": TableHierarchy({"f": ("*",)})}

@@ -19,12 +19,16 @@ def _general(row: Row, paths: Paths, node: Node) -> Row:
 
 
 def precision(rows: Sequence[Row], paths: Paths, node: Node, gone: Collection[int]) -> Fraction:
-    """The mean over cells of level / height, 1 for a suppressed cell."""
+    """The mean over cells of level / height, 1 for a suppressed cell; a root written out twice is one level."""
     lost = Fraction(0)
-    for number, row in enumerate(rows):
+    heights = [len(next(iter(column.values()))) - 1 for column in paths]
+    for i, column in enumerate(paths):
+        roots = {path[-1] for path in column.values()}
+        while heights[i] > 1 and len(roots) == 1 and {path[heights[i] - 1] for path in column.values()} == roots:
+            heights[i] -= 1
+    for number in range(len(rows)):
         for i, level in enumerate(node):
-            height = len(paths[i][row[i]]) - 1
-            lost += 1 if number in gone else Fraction(level, height) if height else 0
+            lost += 1 if number in gone else min(Fraction(level, heights[i]), 1) if heights[i] else 0
     return lost / (len(rows) * len(node))
 
 
