@@ -55,8 +55,8 @@ class PandasSource(LocalSource):
         return rows
 
     def bare(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Number the rows anew."""
-        return frame.reset_index(drop=True).rename_axis(columns=None)
+        """Number the rows anew; a frame of a class of its own may carry anything with it."""
+        return pd.DataFrame(frame.reset_index(drop=True).rename_axis(columns=None))
 
     def from_arrow(self, rows: Any) -> pd.DataFrame:
         """Take the rows; whole numbers with missing ones among them stay whole."""

@@ -1,7 +1,7 @@
 """A released frame has the judged columns of the released rows, and nothing beside them."""
 
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import polars as pl
@@ -34,7 +34,23 @@ def in_polars() -> pl.DataFrame:
     return pl.DataFrame({"zip": zips, "sex": ["f", "m", MARKER]}).head(2)
 
 
-@pytest.mark.parametrize("made", [with_names_around, in_arrow, in_polars])
+class WithSource(pd.DataFrame):
+    """A class of somebody's own, as geographic frames are: what it keeps follows every copy."""
+
+    _metadata: ClassVar[list[str]] = ["source"]
+
+    @property
+    def _constructor(self) -> Any:
+        return WithSource
+
+
+def of_its_own_class() -> pd.DataFrame:
+    frame = WithSource({"zip": ["8001", "8002"], "sex": ["f", "m"]})
+    frame.source = MARKER
+    return frame
+
+
+@pytest.mark.parametrize("made", [with_names_around, in_arrow, in_polars, of_its_own_class])
 def test_what_is_no_column_stays_behind(made: Any) -> None:
     seen: list[Source] = []
     released = open_source(made()).publish(None, columns=["zip", "sex"], verify=seen.append)
