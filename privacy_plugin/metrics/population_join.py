@@ -179,7 +179,7 @@ def require_one_meaning(
 
     A table does not say which level a label is of, but who made it knows, and who reads the hierarchy may: to count the
     people of all groups that share the label would hide the few of the one that was meant. So it is with `*` where some
-    values of the population are suppressed already, or before the last level.
+    values of the population are suppressed already, or before the last level, and with a number and its text.
     """
     if hierarchy is None:
         return
@@ -187,16 +187,19 @@ def require_one_meaning(
     listed = [(value, *ancestors(hierarchy, value)) for value in originals]
     meant: dict[Key, set[bytes]] = {}
     for level in range(hierarchy.height + 1):
-        groups: dict[Key, list[int]] = {}
+        groups: dict[tuple[Key, int | None], list[int]] = {}
         for number, names in enumerate(listed):
-            groups.setdefault(_called(names[level]), []).append(number)
-        for name in wanted & groups.keys():
-            meant.setdefault(name, set()).add(np.array(groups[name]).tobytes())
+            apart = None if level else number  # two original values are two, also where they have one text: 5 and "5"
+            groups.setdefault((_called(names[level]), apart), []).append(number)
+        for (name, _), members in groups.items():
+            if name in wanted:
+                meant.setdefault(name, set()).add(np.array(members).tobytes())
     several = sum(len(groups_of) > 1 for groups_of in meant.values())
     if several:
         raise HierarchyError(
             f"column {column!r}: on its levels, the original values among them, the hierarchy uses one label for "
-            f"different groups, and the table has {several:,} such values; give every group a label of its own"
+            f"different groups, and the table has {several:,} such values; give every group a label of its own, "
+            "and the column one type"
         )
 
 

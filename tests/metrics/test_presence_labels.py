@@ -27,6 +27,7 @@ HIDDEN = [
     pytest.param({"a": ("*", "*"), "b": ("y", "*")}, "*", id="suppressed before the last level"),
     pytest.param({"*": ("*",), "b": ("*",)}, "*", id="suppressed in the population"),
 ]
+MIXED = [("5", 5), (5, "5"), ("true", True), (True, "true")]
 
 
 @pytest.mark.parametrize(("paths", "shown"), HIDDEN)
@@ -45,6 +46,19 @@ def test_one_person_does_not_hide_behind_others_of_the_same_label(paths: dict[st
         visits, quasi_identifiers=["v"], population=register
     )
     assert finding.status == "not_evaluated"
+
+
+@pytest.mark.parametrize(("ours", "others"), MIXED)
+def test_one_person_does_not_hide_behind_others_whose_value_has_the_same_text(ours: Any, others: Any) -> None:
+    hierarchies = {"v": TableHierarchy({others: ("low", "*")})}
+    visits, register = (pd.DataFrame({"v": pd.Series(v, dtype=object)}) for v in ([ours], [ours] + [others] * 9))
+    compared: dict[str, Any] = {"population": register, "quasi_identifiers": ["v"]}
+    assert pp.delta_presence(visits, **compared).maximum == 1
+    for metric in (pp.delta_presence, pp.k_map, pp.journalist_risk):
+        with pytest.raises(HierarchyError, match="one label for different groups"):
+            metric(visits, **compared, hierarchies=hierarchies)
+    general = visits.assign(v="low")
+    assert pp.delta_presence(general, **compared, hierarchies=hierarchies).maximum == Fraction(1, 10)
 
 
 def test_people_who_are_suppressed_in_the_marginals_are_not_everybody() -> None:
