@@ -15,7 +15,7 @@ DEMO_ROWS ?= 1000000
 .PHONY: demo test test-all bench lint types docs lock clean
 
 demo: .venv/demo
-	$(BIN)/privacy-plugin demo --folder $(DEMO_FOLDER) --rows $(DEMO_ROWS)
+	$(BIN)/privacy-plugin demo --folder "$(DEMO_FOLDER)" --rows $(DEMO_ROWS)
 
 test: .venv/dev
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadgroup

@@ -52,7 +52,7 @@ class Terminal:
 def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
     """Turn what a command returns or raises into the exit codes 0, 1 and 2, without a traceback.
 
-    An unexpected error is named by its kind only, because its text may quote the data; with
+    An unexpected error is named by its kind, and its file if it has one, because its text may quote the data; with
     PRIVACY_PLUGIN_TRACEBACK set it is raised as it is.
     """
 
@@ -73,11 +73,18 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
         except Exception as problem:
             if os.environ.get(TRACEBACK_VARIABLE):
                 raise
-            words = f"unexpected {type(problem).__name__}; set {TRACEBACK_VARIABLE}=1 to see where (may show data)"
-            code = _complain(problem, words, BAD_INPUT, as_json=as_json)
+            code = _complain(problem, _unexpected(problem), BAD_INPUT, as_json=as_json)
         raise typer.Exit(code)
 
     return told
+
+
+def _unexpected(problem: Exception) -> str:
+    """Name an error by its kind, and the file that it is about."""
+    kind = type(problem).__name__
+    if isinstance(problem, OSError) and isinstance(problem.filename, str):
+        return f"cannot read or write {problem.filename!r}: {kind}"
+    return f"unexpected {kind}; set {TRACEBACK_VARIABLE}=1 to see where (may show data)"
 
 
 def _complain(problem: Exception, words: str, code: int, *, as_json: bool) -> int:

@@ -183,7 +183,7 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
 
 
 def _write(relation: Any, path: Path) -> None:
-    with told_as_source_error(f"writing {path.name!r}"):
+    with told_as_source_error(f"writing into the folder {str(path.parent)!r}"):  # the file has a name for a moment only
         if path.suffix.lower() == ".parquet":
             relation.write_parquet(str(path))
         else:

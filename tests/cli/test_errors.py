@@ -132,3 +132,14 @@ def test_values_that_a_hierarchy_lacks_are_named_when_asked(folder: Path, run: R
         assert result.exit_code == 2
         assert "does not cover 1 value(s) of column 'age'" in words(result)
         assert ("MARKERAGE" in result.output) is told
+
+
+def test_a_place_that_cannot_be_written_is_named(folder: Path, run: Run) -> None:
+    (folder / "taken").write_text("a file, no folder")
+    for arguments in (
+        ("demo", "--rows", "500", "--folder", folder / "taken"),
+        ("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--certificate-folder", folder / "taken"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert f"cannot read or write '{folder / 'taken'}" in words(result)
