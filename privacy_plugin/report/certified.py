@@ -11,6 +11,7 @@ def certified(content: ReportContent) -> Markup:
         return Markup("")
     signed = certificate.content
     fingerprint = signed.get("fingerprint") or {}
+    people, population = signed.get("people_fingerprint"), signed.get("population_fingerprint")
     versions = signed.get("versions") or {}
     pairs: list[tuple[str, Child]] = [
         ("Says", "passed" if certificate.passed else "refused: nothing may be released"),
@@ -20,6 +21,8 @@ def certified(content: ReportContent) -> Markup:
         ("Rows", f"{signed.get('rows', 0):,}"),
         ("Policy digest", element("code", str(signed.get("policy_digest")))),
         ("Fingerprint", element("code", str(fingerprint.get("digest", "none")))),
+        *([("Fingerprint with the unit", element("code", str(people["digest"])))] if people else []),
+        *([("Fingerprint of the population", element("code", str(population["digest"])))] if population else []),
         ("Signature", element("code", certificate.signature)),
         ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
     ]
@@ -28,8 +31,9 @@ def certified(content: ReportContent) -> Markup:
         element(
             "p",
             "The release step takes the fingerprint of the very copy it is about to publish and compares it with this "
-            "certificate: other data, another policy or a changed certificate cannot be released. The signature is a "
-            "keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",
+            "certificate: other data, another policy or a changed certificate cannot be released. Where people are "
+            "counted by a unit column, a population is compared with or a budget is limited, it looks at those again. "
+            "The signature is a keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",
         ),
         definitions(pairs),
         identifier="certificate",

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import privacy_plugin as pp
@@ -213,3 +214,26 @@ def test_a_file_is_written_whole_or_not_at_all(rules: pp.Policy, found: Judged, 
     with pytest.raises(ParameterError, match="cannot write the report"):
         write_report(blocked, policy=rules, verdicts=[("as it is", found[0])])
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "new"]
+
+
+def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
+    from privacy_plugin.certificate import issue
+
+    key = b"0123456789abcdef"
+    columns = {"name": "unit", "age": "quasi_identifier"}
+    everybody = pd.DataFrame({"name": ["a", "b"], "age": [30, 30]})
+    by_people = pp.Policy.from_dict(
+        {"dataset": "d", "columns": columns, "requirements": [{"k_anonymity": {"at_least": 2}}]}
+    )
+    compared = pp.Policy.from_dict(
+        {"dataset": "d", "columns": {"age": "quasi_identifier"}, "requirements": [{"k_map": {"at_least": 2}}]}
+    )
+    whose = by_people.judge(everybody, fingerprint=True)
+    among = compared.judge(everybody[["age"]], population=everybody, fingerprint=True)
+    for asked, verdict, looked_at in (
+        (by_people, whose, whose.people_fingerprint),
+        (compared, among, among.population_fingerprint),
+    ):
+        page = render_report(policy=asked, verdicts=[("judged", verdict)], certificate=issue(verdict, key=key))
+        assert looked_at is not None
+        assert looked_at.digest in Page(page).text
