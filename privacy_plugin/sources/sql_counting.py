@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, grouped_table, require_groups
+from privacy_plugin.sources.coding import CodedColumn, count_units, grouped_table, require_groups
 from privacy_plugin.sources.sql_origin import Origin
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn
 
@@ -15,6 +15,8 @@ def counted(
     connection: Connection, rules: Rules, origin: Origin, columns: Sequence[SqlColumn], *, unit: SqlColumn | None = None
 ) -> FrequencyTable:
     """Count the rows, or the distinct values of a unit, of every combination of values of columns."""
+    if unit is not None and rules.decoder(unit) is not None:  # two stored values may mean one person
+        return count_units(counted(connection, rules, origin, [*columns, unit]), unit.name)
     terms = [rules.term(origin, column) for column in columns]
     count = rules.functions.count
     measures = [count(sa.literal_column("*")).label("n")]

@@ -121,6 +121,19 @@ class TestSqlite:
         with pytest.raises(SourceError):
             sql_table(sqlite, "t").fingerprint()
 
+    def test_a_person_in_two_forms_counts_once(self, sqlite: sa.Engine) -> None:
+        run(
+            sqlite,
+            "CREATE TABLE t (city, born DATETIME)",
+            "INSERT INTO t VALUES ('Bern', '1990-01-02 03:04:05'), ('Bern', '1990-01-02T03:04:05'), ('Basel', '1990')",
+        )
+        source = sql_table(sqlite, "t")
+        assert source.frequencies(["city"], unit="born").counts.tolist() == [1, 1]
+        assert source.frequencies(["city", "born"], unit="born").counts.tolist() == [1, 1]
+        run(sqlite, "INSERT INTO t VALUES ('Bern', NULL)")
+        with pytest.raises(SourceError, match="'born' is missing in 1 rows"):
+            source.frequencies(["city"], unit="born")
+
     def test_generated_columns_have_their_type(self, sqlite: sa.Engine) -> None:
         run(
             sqlite,
