@@ -9,7 +9,8 @@ import numpy as np
 
 from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.grouping import Codes
-from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label, sorted_values
+from privacy_plugin.frequency.table import canonical_dictionary
+from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
 _NAMED_AT_MOST = 10
 
@@ -69,10 +70,8 @@ class Hierarchy(ABC):
         maps: list[Codes] = [np.arange(len(values), dtype=np.int32)]
         dictionaries: list[tuple[Value, ...]] = [tuple(values)]
         for level in range(1, self.height + 1):
-            at_level = [path[level - 1] for path in paths if path is not None]
-            dictionary = tuple(sorted_values(set(at_level)))
-            numbers = {value: number for number, value in enumerate(dictionary)}
-            maps.append(np.array([numbers[value] for value in at_level], dtype=np.int32))
+            codes, dictionary = canonical_dictionary(path[level - 1] for path in paths if path is not None)
+            maps.append(codes)
             dictionaries.append(dictionary)
         levels = Levels(maps=np.array(maps, dtype=np.int32), dictionaries=tuple(dictionaries))
         levels.require_coarsening(column)

@@ -53,7 +53,7 @@ class FrequencyTable:
         """
         recoded, dictionaries = [], []
         for column_codes, raw in zip(codes, raw_dictionaries, strict=True):
-            positions, dictionary = _canonical_dictionary(raw)
+            positions, dictionary = canonical_dictionary(raw)
             recoded.append(positions[column_codes] if len(positions) else column_codes.astype(np.int32))
             dictionaries.append(dictionary)
         return _assemble(tuple(columns), recoded, dictionaries, counts, unit)
@@ -237,7 +237,7 @@ def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
     return FrequencyTable.from_columns(columns, codes, raw, counts)
 
 
-def _canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
+def canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     """Return the new position of each raw value, and the sorted canonical values."""
     values = [canonical(value) for value in raw]
     # Of one plain type, equal values and only those mean the same; otherwise keys tell apart what hashes alike.

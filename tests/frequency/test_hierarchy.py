@@ -124,6 +124,15 @@ def test_searching_names_uncovered_values_when_asked():
         pp.generalize(data, **search, reveal=True)
 
 
+def test_groups_that_python_calls_equal_stay_apart():
+    """True and 1 are the same to a set, and a release would say true of people who are in group 1."""
+    hierarchy = TableHierarchy({"a": [True, "*"], "b": [1, "*"], "c": ["1", "*"], "d": [1.0, "*"]})
+    levels = hierarchy.levels(["a", "b", "c", "d"])
+    shown = [levels.dictionaries[1][code] for code in levels.maps[1]]
+    assert [(type(value), value) for value in shown] == [(bool, True), (int, 1), (str, "1"), (int, 1)]
+    assert len(levels.dictionaries[1]) == 3
+
+
 def test_levels_say_what_every_code_becomes():
     levels = BUILT["tree"].levels([None, "x", "y", "z"])
     assert levels.height == 2
