@@ -16,7 +16,7 @@ from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlA
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 from great_expectations.expectations.registry import register_metric
 
-from privacy_plugin.errors import ColumnError, SourceError, unknown_name
+from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.sources import open_source, sql_table
 
 Reader = Callable[[Any, dict[str, Any]], AbstractContextManager[Any]]
@@ -77,9 +77,9 @@ def read_batch(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Itera
 
 def _require_condition_columns(condition: Any, columns: tuple[str, ...]) -> None:
     """Refuse an unknown column in a row condition: SQLite would compare its name, and select all rows or none."""
-    for name in _named_columns(condition):
-        if name not in columns:
-            raise ColumnError(unknown_name("column in row_condition", name, columns))
+    named = list(dict.fromkeys(_named_columns(condition)))
+    if named:
+        require_columns(named, columns, role="row_condition")
 
 
 def _named_columns(condition: Any) -> Iterator[str]:

@@ -7,6 +7,9 @@ column names, counts and limits only.
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+# A file without names shows the values of its first row in their place, so those are not repeated.
+NO_NAMES = "does its first line name the columns?"
+
 
 class PrivacyPluginError(Exception):
     """The root of every error this package raises."""
@@ -79,4 +82,11 @@ def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str 
         raise ColumnError(f"{role} names {', '.join(map(repr, repeated))} more than once")
     for name in wanted:
         if name not in present:
-            raise ColumnError(unknown_name(f"column in {role}", name, present))
+            raise ColumnError(_unknown_column(role, name, wanted, present))
+
+
+def _unknown_column(role: str, name: str, wanted: Sequence[str], present: Sequence[str]) -> str:
+    """List the columns of a table that is recognized by one of them; else they may be the values of a first row."""
+    if any(other in present for other in wanted) or get_close_matches(name, present, n=1):
+        return unknown_name(f"column in {role}", name, present)
+    return f"unknown column in {role} {name!r}; the table has none like it: {NO_NAMES}"

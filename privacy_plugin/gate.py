@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from privacy_plugin.errors import PolicyError, PrivacyPluginError, unknown_name
+from privacy_plugin.errors import NO_NAMES, PolicyError, PrivacyPluginError, unknown_name
 from privacy_plugin.measuring import Tables
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirement import Finding, Requirement
@@ -186,6 +186,8 @@ def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | No
 
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
+    if not any(name in rules.roles for name in columns):
+        return (f"the table has none of the columns that the policy declares: {NO_NAMES}",)
     problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
     problems += [
         f"column {name!r} identifies people and is still in the table; drop it before release"

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 
-from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
@@ -161,7 +161,6 @@ def _query(path: Path) -> str:
         require_exact(location)
         return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
     separator, header = _header(path)
-    require_distinct_ignoring_case(header, "DuckDB")
     columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in header)
     return (
         f"SELECT * FROM read_csv({name}, auto_detect = false, header = true, columns = {{{columns}}}, "
@@ -179,7 +178,19 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
         names = next(csv.reader(file, delimiter=separator, strict=True), [])
     if not names:
         raise SourceError(f"the file {str(path)!r} is empty; its first line must name the columns")
+    _require_no_repetition(path, names)
     return separator, checked_names(names)
+
+
+def _require_no_repetition(path: Path, names: list[str]) -> None:
+    """Refuse what is named twice, also where only case differs, which DuckDB ignores; a row may stand for the names."""
+    seen = [name.lower() for name in names]
+    repeated = [str(place) for place, name in enumerate(seen, start=1) if name and seen.count(name) > 1]
+    if repeated:
+        raise ColumnError(
+            f"the first line of {str(path)!r} has the same name in fields {', '.join(repeated)}; it must name every "
+            "column once, not by case alone"
+        )
 
 
 def _write(relation: Any, path: Path) -> None:

@@ -109,10 +109,17 @@ def a_text_file_called_parquet(folder: Path) -> Scene:
     return Scene(data=written(folder, name="visits.parquet"))
 
 
-@way(*DOORS, says="more than one column named")
-def two_columns_of_one_name(folder: Path) -> Scene:
+@way(*DOORS, "dagster", says="does its first line name the columns?")
+def a_first_line_that_is_a_person(folder: Path) -> Scene:
     path = folder / "visits.csv"
-    path.write_text("name,age,zip,age\n" + ",".join(map(str, MARKED)) + "\n", encoding="utf-8")
+    pd.DataFrame([MARKED, *people()]).to_csv(path, index=False, header=False)
+    return Scene(data=path)
+
+
+@way(*DOORS, says="has the same name in fields 2, 3")
+def a_first_line_that_is_a_person_with_equal_values(folder: Path) -> Scene:
+    path = folder / "visits.csv"
+    pd.DataFrame([(NAME, ZIP, ZIP.lower(), DISEASE)]).to_csv(path, index=False, header=False)
     return Scene(data=path)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import privacy_plugin as pp
 from tests.engines import spark_session
-from tests.leaks.markers import AGE, COLUMNS, NAME, ZIP, frame, people
+from tests.leaks.markers import AGE, COLUMNS, MARKED, NAME, ZIP, frame, people
 from tests.leaks.scenes import POLICY, Scene, policy, way, with_hierarchy
 
 FRAMES = ("python", "dagster")
@@ -97,6 +97,11 @@ def pandas_two_columns_of_one_name(_: Path) -> Scene:
 @way("python", says="k-anonymity is 1")
 def pandas_an_index_of_names(_: Path) -> Scene:
     return Scene(data=frame().set_index("name", drop=False).astype({"age": str}))
+
+
+@way(*FRAMES, "great expectations", says="does its first line name the columns?")
+def pandas_a_first_line_that_is_a_person(_: Path) -> Scene:
+    return Scene(data=pd.DataFrame(people(), columns=[str(value) for value in MARKED]))
 
 
 @way("python", says="a name that is no text")

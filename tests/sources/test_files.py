@@ -66,8 +66,8 @@ def test_tsv(tmp_path: Path) -> None:
         (b"\xff,b\n1,2\n", SourceError, "not UTF-8; convert it"),
         (b"a,b\n" + b"1,2\n" * 9_999 + b"\xff,2\n", SourceError, "line 10001 of the file: .* not UTF-8"),
         ("", SourceError, "is empty"),
-        ("a,a\n1,2\n", ColumnError, "more than one column named 'a'"),
-        ("a,A\n1,2\n", ColumnError, "differ only in case"),
+        ("a,a\n1,2\n", ColumnError, "the same name in fields 1, 2"),
+        ("b,a,A\n1,2,3\n", ColumnError, "the same name in fields 2, 3"),
         (",a\n1,2\n", ColumnError, "column 1 of 2 has no name"),
     ],
 )
