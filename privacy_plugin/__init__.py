@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
     from privacy_plugin.anonymizers.sanitized_krimp import sanitized_krimp
     from privacy_plugin.bucketization import bucketize
@@ -31,8 +33,17 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger_in_use import using_ledger
     from privacy_plugin.metrics.channel import epsilon_dependence
+    from privacy_plugin.metrics.compression_difference import CompressionDifference
+    from privacy_plugin.metrics.delta_presence import DeltaPresence
     from privacy_plugin.metrics.exact_releases import count_dependence, histogram_dependence
+    from privacy_plugin.metrics.itemset_difference import ItemsetDifference
+    from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
+    from privacy_plugin.metrics.maximum_disclosure import DisclosureMeasurement
     from privacy_plugin.metrics.measurement import Measurement
+    from privacy_plugin.metrics.presence_confidence import PresenceConfidence
+    from privacy_plugin.metrics.repeated_records import RepeatedRecords
+    from privacy_plugin.metrics.score_result import PrivacyScore
+    from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
     from privacy_plugin.parameter_choice import good_node_probabilities
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
@@ -43,6 +54,24 @@ if TYPE_CHECKING:
     from privacy_plugin.score_repair import fill_holes, greedy_repair
     from privacy_plugin.sources import frequency_table, sql_table
     from privacy_plugin.synthesizing import synthesize
+
+    # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
+    compression_difference: Callable[..., CompressionDifference]
+    delta_presence: Callable[..., DeltaPresence]
+    itemset_difference: Callable[..., ItemsetDifference]
+    journalist_risk: Callable[..., Measurement]
+    k_anonymity: Callable[..., Measurement]
+    k_map: Callable[..., Measurement]
+    l_diversity: Callable[..., Measurement]
+    learned_accuracy: Callable[..., LearnedAccuracy]
+    maximum_disclosure: Callable[..., DisclosureMeasurement]
+    presence_confidence: Callable[..., PresenceConfidence]
+    privacy_budget: Callable[..., Measurement]
+    privacy_score: Callable[..., PrivacyScore]
+    reidentification_risk: Callable[..., Measurement]
+    repeated_records: Callable[..., RepeatedRecords]
+    t_closeness: Callable[..., Measurement]
+    unique_itemsets: Callable[..., UniqueItemsets]
 
 __version__ = "0.1.0"
 
@@ -177,15 +206,17 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _METRICS:
-        value = import_module("privacy_plugin.measuring").public_function(name)
-    elif name in _HOMES:
-        value = getattr(import_module(f"privacy_plugin.{_HOMES[name]}"), name)
-    else:
-        raise AttributeError(f"module 'privacy_plugin' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker knows every name, and is to say where one is misspelt
+
+    def __getattr__(name: str) -> Any:
+        if name in _METRICS:
+            value = import_module("privacy_plugin.measuring").public_function(name)
+        elif name in _HOMES:
+            value = getattr(import_module(f"privacy_plugin.{_HOMES[name]}"), name)
+        else:
+            raise AttributeError(f"module 'privacy_plugin' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,12 @@
 """The public names, called as they are documented, on a pandas frame; and what importing the package costs."""
 
+import ast
 import inspect
 import json
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -189,3 +191,17 @@ def test_a_door_without_its_host_says_what_to_install(door, package, extra):
     )
     assert "ModuleNotFoundError: this needs" in run.stderr
     assert f"pip install 'privacy-plugin[{extra}]'" in run.stderr
+
+
+def test_type_checkers_know_what_a_metric_returns():
+    declared = {
+        node.target.id: ast.unparse(node.annotation)
+        for node in ast.walk(ast.parse(Path(pp.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    returned = {
+        name: inspect.signature(known.measure).return_annotation.__name__
+        for name, known in metrics().items()
+        if name != "epsilon_dependence"  # the function of that name measures a channel, and is imported
+    }
+    assert declared == {name: f"Callable[..., {kind}]" for name, kind in returned.items()}
