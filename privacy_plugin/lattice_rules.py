@@ -177,7 +177,7 @@ def _closeness(requirement: Requirement, column: int, dictionary: Dictionary, ro
     if isinstance(ground, Hierarchy):
         laid = ground.levels(dictionary)
         rooted = len(laid.dictionaries[-1]) == 1 and laid.height > 0  # all are one from the root on: no distance there
-        levels = laid.maps[: ground.top] if rooted else laid.maps
+        levels = laid.maps[: ground.meeting] if rooted else laid.maps
     factor = max(len(dictionary), 2) if ground == "ordered" else 2 * (1 if levels is None else len(levels))
     if factor * rows**2 >= _LARGEST:
         return None

@@ -32,6 +32,11 @@ class Hierarchy(ABC):
         """The level of the root: `height`, unless the root is written out on levels below it too."""
         return self.height
 
+    @property
+    def meeting(self) -> int:
+        """The lowest level on which all values are one, whatever it is called there; `height` if there is none."""
+        return self.height
+
     @abstractmethod
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
@@ -140,8 +145,18 @@ class TableHierarchy(Hierarchy):
     @property
     def top(self) -> int:
         """The level of the root: the lowest that says of every value what the last one says of all, else `height`."""
-        said = [set(level) for level in zip(*self._paths.values(), strict=True)]
+        said = self._said
         return said.index(said[-1]) + 1 if said and len(said[-1]) == 1 else self._height
+
+    @property
+    def meeting(self) -> int:
+        """The lowest level on which all values are one, whatever it is called there; `height` if there is none."""
+        return next((level for level, labels in enumerate(self._said, start=1) if len(labels) == 1), self._height)
+
+    @property
+    def _said(self) -> list[set[Value]]:
+        """What every level from the first on says of all values."""
+        return [set(level) for level in zip(*self._paths.values(), strict=True)]
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -46,9 +46,10 @@ def t_closeness(
     With p the class and q the table: `equal`: sum of max(0, p_i - q_i). `ordered` (values sorted, neighbours
     1/(m-1) apart, m the number of values): sum over i < m of |(p_1 - q_1) + ... + (p_i - q_i)| / (m - 1). A
     hierarchy: values are as far apart as their lowest common level over the height, and the distance is the mean
-    of the `equal` distances on levels 0 to height - 1; a root that is written out on several levels counts once. Li,
-    Li, Venkatasubramanian 2007, section 5. A missing value is a value, first in the order. Exact fractions. Needs one
-    row a person. Cost: one grouping of the distinct rows, one more a level of a hierarchy.
+    of the `equal` distances on levels 0 to height - 1; the height is the lowest level on which all values are one, so
+    that `*` above a named root brings nothing nearer. Li, Li, Venkatasubramanian 2007, section 5. A missing value is a
+    value, first in the order. Exact fractions. Needs one row a person. Cost: one grouping of the distinct rows, one
+    more a level of a hierarchy.
 
     >>> table = FrequencyTable.from_rows(["age", "pay"], [(30, 1), (30, 2), (40, 3), (40, 4)])
     >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value
@@ -96,8 +97,8 @@ def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[
     assert isinstance(ground, Hierarchy)
     levels = ground.levels(histograms.dictionary, column=sensitive)
     rooted = len(levels.dictionaries[-1]) == 1
-    # without a common top, an implied root joins the tops; a top written twice would bring all values nearer
-    height = ground.top if rooted else levels.height + 1
+    # without a common top, an implied root joins the tops; a level above the root would bring all values nearer
+    height = ground.meeting if rooted else levels.height + 1
     total = np.zeros(len(sizes), dtype=object)
     for level in range(height):
         codes = levels.maps[level].astype(np.int64)[histograms.values]

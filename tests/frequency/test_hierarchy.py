@@ -234,3 +234,10 @@ def test_a_root_is_written_out_where_every_value_has_its_name() -> None:
     assert TableHierarchy({"f": ("anybody", "*"), "m": ("anybody", "*")}).top == 2  # a level of its own, by its name
     assert TableHierarchy({"f": ("woman",), "m": ("man",)}).top == 1
     assert all(hierarchy.top == hierarchy.height for hierarchy in BUILT.values())
+
+
+def test_values_meet_where_they_are_one_whatever_that_is_called() -> None:
+    assert TableHierarchy({"f": ("woman", "anybody", "*"), "m": ("man", "anybody", "*")}).meeting == 2
+    assert TableHierarchy({"f": ("*", "*"), "m": ("*", "*")}).meeting == 1
+    assert TableHierarchy({"f": ("*", "*"), "m": ("man", "*")}).meeting == 2
+    assert TableHierarchy({"f": ("woman",), "m": ("man",)}).meeting == 1

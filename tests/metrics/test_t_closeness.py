@@ -97,7 +97,8 @@ def test_a_root_that_is_written_out_does_not_bring_values_nearer():
     table = FrequencyTable.from_rows(["q", "s"], [(1, "flu"), (2, "gout")])
     twice = TableHierarchy({"flu": ("lungs", "*", "*"), "gout": ("joints", "*", "*")})
     named = TableHierarchy({"flu": ("lungs", "any", "any"), "gout": ("joints", "any", "any")})
-    for ground in (pp.tree_hierarchy(branches), pp.tree_hierarchy({"*": branches}), twice, named):
+    above = TableHierarchy({"flu": ("lungs", "any", "*"), "gout": ("joints", "any", "*")})
+    for ground in (pp.tree_hierarchy(branches), pp.tree_hierarchy({"*": branches}), twice, named, above):
         measured = t_closeness(table, quasi_identifiers=["q"], sensitive="s", ground=ground)
         assert measured.value == Fraction(1, 2)
 
