@@ -59,7 +59,20 @@ def _without_views(column: Any) -> Any:
 
 
 def _with_used_values(column: Any) -> Any:
-    """Encode a dictionary anew: it may list values that no row has."""
-    if not pa.types.is_dictionary(column.type):
-        return column
-    return column.cast(column.type.value_type).dictionary_encode()
+    """Encode a dictionary anew, for it may list values that no row has; inside of lists and records, decode it."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type).dictionary_encode()
+    decoded = _decoded(column.type)
+    return column if decoded == column.type else column.cast(decoded)
+
+
+def _decoded(kind: Any) -> Any:
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if pa.types.is_list(kind):
+        return pa.list_(_decoded(kind.value_type))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_decoded(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _decoded(field.type)) for field in kind])
+    return kind

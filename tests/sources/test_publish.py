@@ -282,7 +282,15 @@ def _stored_frames() -> dict[str, Any]:
     pandas = pd.DataFrame({"category": texts, "dictionary": texts}).astype(
         {"category": "category", "dictionary": dictionary}
     )
-    arrow = pa.table({"text": texts, "list": [[text] for text in texts]})
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    arrow = pa.table(
+        {
+            "text": texts,
+            "list": [[text] for text in texts],
+            "list of a dictionary": pa.array([[text] for text in texts], pa.list_(encoded)),
+            "record of a dictionary": pa.array([{"field": text} for text in texts], pa.struct([("field", encoded)])),
+        }
+    )
     return {
         "polars, filtered": polars.filter(pl.col("text") != SECRET),
         "polars, sliced": polars.slice(0, 60),
