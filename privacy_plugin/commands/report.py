@@ -64,7 +64,7 @@ def report(
     from privacy_plugin.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    tables = () if url else (data, population, before)
+    tables = () if data is None else (data, population, before)
     require_free_files([output], read=(policy, plan, *tables), force=force)
     rules = Policy.load(policy)
     shown_plan = load_plan(plan) if plan else None

@@ -46,7 +46,7 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
 def findings_table(verdict: Mapping[str, Any]) -> Table:
     """Return every requirement with its value."""
     table = Table(box=box.SIMPLE, pad_edge=False)
-    table.add_column("requirement")
+    table.add_column("requirement", overflow="fold")
     table.add_column("found", justify="right")
     table.add_column("people affected", justify="right")
     table.add_column("")

@@ -99,6 +99,7 @@ def _axis(title: str, **given: Any) -> alt.Axis:
         labelFont=_FONT,
         titleFont=_FONT,
         titleFontWeight="normal",
+        titleLimit=_WIDTH,  # a title that is wider than the chart would make the chart small
         titlePadding=10,  # a reader's font may be wider than the one that was measured
         **given,
     )

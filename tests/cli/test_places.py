@@ -33,8 +33,12 @@ def test_nothing_is_written_over_what_the_command_names_already(
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("address", ["", "sqlite://"])
 @pytest.mark.parametrize("victim", ["visits.csv", "policy.yaml", "before.csv"])
-def test_neither_is_a_report(folder: Path, run: Run, victim: str) -> None:
+def test_neither_is_a_report(
+    folder: Path, run: Run, victim: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIVACY_PLUGIN_URL", address)  # of a database that is not asked for here
     people().to_csv(folder / "before.csv", index=False)
     before = contents(folder)
     named = (folder / "visits.csv", "-p", folder / "policy.yaml", "--before", folder / "before.csv")

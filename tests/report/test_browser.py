@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from privacy_plugin.policy import Policy
@@ -106,6 +107,26 @@ def test_light_and_dark_have_their_own_colours(browser: Any, report: Path) -> No
 def test_nothing_sticks_out(browser: Any, report: Path, width: int) -> None:
     page, _, _ = opened(browser, report, viewport={"width": width, "height": 800})
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_long_names_hide_no_verdict(browser: Any, tmp_path: Path, width: int) -> None:
+    age, illness = "age_" * 40, "illness_" * 20
+    rules = Policy.from_dict(
+        {
+            "dataset": "visits_" * 20,
+            "columns": {age: "quasi_identifier", illness: "sensitive"},
+            "requirements": [{"l_diversity": {"variant": "distinct", "at_least": 2}}],
+        }
+    )
+    verdict = rules.judge(pd.DataFrame({age: [1, 1, 2, 2], illness: ["a", "b", "a", "b"]}))
+    written = write_report(tmp_path / "report.html", policy=rules, verdicts=[("table", verdict)])
+    page, _, _ = opened(browser, written, viewport={"width": width, "height": 800})
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    chip = page.locator("td .chip").first.bounding_box()
+    assert chip["x"] + chip["width"] <= width
+    shapes = page.locator("svg.chart .mark-rect path").first.bounding_box()
+    assert shapes["width"] > 100
 
 
 @pytest.mark.parametrize("width", [360, 1400])
