@@ -20,6 +20,7 @@ import os
 import platform
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -196,13 +197,17 @@ class CertificateStore:
         """Sign a verdict and make it the last word on its dataset and partition, whether it passed or not."""
         certificate = issue(verdict, key=self.key)
         path = self.path(verdict.dataset, verdict.partition)
-        self.folder.mkdir(parents=True, exist_ok=True)
         staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
             staging.write_text(certificate.to_json(), encoding="utf-8")
             os.replace(staging, path)
+        except OSError as problem:
+            words = f"the certificate cannot be written to {str(self.folder)!r}: {type(problem).__name__}"
+            raise CertificateError(words) from None
         finally:
-            staging.unlink(missing_ok=True)
+            with suppress(OSError):
+                staging.unlink()
         return certificate
 
     def find(self, dataset: str, partition: str | None = None) -> Certificate | None:

@@ -191,12 +191,12 @@ def a_hierarchy_file_that_lists_a_value_twice(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way("python", "command line", says="Error")
+@way("python", "command line", says="the certificate cannot be written")
 def a_place_that_cannot_be_written(folder: Path) -> Scene:
-    """The release is a folder already, and so is every other file that a run would like to write."""
-    for name in ("released/release.csv", "written/report.html", "written/change.html", "written/certificates"):
-        place = folder.parent / name
-        place.mkdir() if name.endswith(("csv", "html")) else place.write_text("no folder")
+    """Where a run would write a file there is a folder, and a file where it would keep certificates."""
+    for name in ("released/release.csv", "written/report.html", "written/change.html"):
+        (folder.parent / name).mkdir()
+    (folder.parent / "written/certificates").write_text("no folder")
     return Scene(data=written(folder))
 
 
