@@ -95,7 +95,7 @@ def require_certificate(
         raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
     _require_issued(certificate, policy=policy, key=key, partition=partition)
     if not certificate.passed:
-        reasons = "; ".join(_reasons(certificate.content))
+        reasons = "; ".join(reason.rstrip(".") for reason in _reasons(certificate.content))
         raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {reasons}")
     _require_columns(staged, policy.rules.released)
     _require_same_data(certificate.content, policy.rules, staged=staged, judged=judged, population=population)

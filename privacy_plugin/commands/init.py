@@ -23,7 +23,12 @@ Dataset = Annotated[
     str | None, typer.Option(help="The name of the dataset in the policy. Default: the file's or the table's name.")
 ]
 RevealValues = Annotated[
-    bool, typer.Option("--reveal", help="List the values of short columns in the proposed hierarchies.")
+    bool,
+    typer.Option(
+        "--reveal",
+        help="List the values of short columns in the proposed hierarchies, and propose even where columns are named "
+        "like their own values.",
+    ),
 ]
 
 
