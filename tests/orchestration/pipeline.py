@@ -16,6 +16,7 @@ from privacy_plugin.orchestration import (
     build_privacy_checks,
     build_release_asset,
 )
+from privacy_plugin.orchestration.privacy_checks import Via
 from privacy_plugin.policy import Policy
 
 
@@ -143,7 +144,9 @@ def anonymizing(pipeline: Pipeline) -> Pipeline:
     return pipeline
 
 
-def judging(pipeline: Pipeline, frame: pd.DataFrame | None = None, **arguments: Any) -> Pipeline:
+def judging(
+    pipeline: Pipeline, frame: pd.DataFrame | None = None, *, via: Via = "native", **arguments: Any
+) -> Pipeline:
     """A table that is judged as it is, its gate, its release; the asset itself writes nothing."""
     pipeline.write("judged", safe_rows() if frame is None else frame)
 
@@ -152,7 +155,8 @@ def judging(pipeline: Pipeline, frame: pd.DataFrame | None = None, **arguments: 
         """Stands for whatever made the table."""
 
     common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged", **arguments}
-    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    gate = build_privacy_checks(via=via, **common)
+    pipeline.definitions = [judged, gate, build_release_asset(name="release", **common)]
     return pipeline
 
 

@@ -255,7 +255,7 @@ def test_what_was_spent_after_the_checks_stops_the_release(pipeline: Pipeline, a
     ledger.reserve(dataset="visits", unit="row", epsilon=1, mechanism="a colleague's")
     result = pipeline.run("release")
     assert not released(result)
-    assert "by now it would not: privacy budget is 3" in errors(result)
+    assert "by now it would not: privacy budget (delta=0.01, privacy_unit=row) is 3" in errors(result)
 
 
 def test_a_release_that_cannot_ask_the_ledger_is_refused(
