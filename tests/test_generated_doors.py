@@ -72,7 +72,7 @@ def test_what_fails_says_whom_it_concerns() -> None:
 def test_usefulness_alone_opens_no_gate() -> None:
     with pytest.raises(PolicyError, match="about usefulness"):
         policy({"learned_accuracy": {"target": "ill", "at_least": 0}}, {"itemset_difference": {"at_most": 9}})
-    beside = policy({"k_anonymity": {"at_least": 1}}, {"learned_accuracy": {"target": "ill", "at_least": 0}})
+    beside = policy({"k_anonymity": {"at_least": 2}}, {"learned_accuracy": {"target": "ill", "at_least": 0.1}})
     assert beside.notes == ()
 
 
