@@ -25,7 +25,6 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.numbers import exact
-from privacy_plugin.kernels.lattice import suppressed_counts
 
 _MOST_NODES = 5_000_000
 _DRAWN_AT_ONCE = 1 << 20
@@ -240,6 +239,8 @@ def node_utilities(
 
 def suppressed_at_all(table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int) -> Integers:
     """Return how many rows of the sample every node suppresses."""
+    from privacy_plugin.kernels.lattice import suppressed_counts  # compiled code is loaded where it is used
+
     present = kept > 0
     return suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
 

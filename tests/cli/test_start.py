@@ -50,6 +50,14 @@ def test_the_libraries_of_work_are_seen_where_there_is_work() -> None:
     assert {"numpy", "yaml"} <= set(libraries)
 
 
+def test_a_check_that_compiles_nothing_loads_no_compiler(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "visits.csv", index=False)
+    policy = write_policy(tmp_path)
+    code, _, libraries = loaded("check", str(tmp_path / "visits.csv"), "-p", str(policy), "--without-identifiers")
+    assert code == 1
+    assert "numba" not in libraries
+
+
 @pytest.mark.parametrize("json_too", [False, True])
 def test_a_terminal_of_ascii_is_told_why_the_gate_is_closed(tmp_path: Path, json_too: bool) -> None:
     people().rename(columns={"remark": "Größe"}).to_csv(tmp_path / "visits.csv", index=False)
