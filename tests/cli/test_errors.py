@@ -135,11 +135,11 @@ def test_values_that_a_hierarchy_lacks_are_named_when_asked(folder: Path, run: R
 
 
 def test_a_place_that_cannot_be_written_is_named(folder: Path, run: Run) -> None:
-    (folder / "taken").write_text("a file, no folder")
-    for arguments in (
-        ("demo", "--rows", "500", "--folder", folder / "taken"),
-        ("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--certificate-folder", folder / "taken"),
-    ):
-        result = run(*arguments)
-        assert result.exit_code == 2
-        assert f"cannot read or write '{folder / 'taken'}" in words(result)
+    taken = folder / "taken"
+    taken.write_text("a file, no folder")
+    demo = run("demo", "--rows", "500", "--folder", taken)
+    assert demo.exit_code == 2
+    assert f"cannot read or write '{taken}" in words(demo)
+    check = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--certificate-folder", taken)
+    assert check.exit_code == 2
+    assert f"the certificate cannot be written to '{taken}'" in words(check)
