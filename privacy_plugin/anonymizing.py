@@ -6,13 +6,14 @@ spend committed with the content of what was written; only then is the table put
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from privacy_plugin.budget import Budget
 from privacy_plugin.draws import Draw
 from privacy_plugin.errors import BudgetError, ColumnError
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger_in_use import ledger_in_use
 from privacy_plugin.plan import Plan
@@ -122,6 +123,7 @@ def _drawn(
     table = source.frequencies(draw.columns)
     run = draw.prepared(table, generator)
     _require_within(policy, draw, ledger)
+    _require_writable(source, draw.columns, target)
     with spending(draw.cost, ledger=ledger, dataset=policy.dataset, private=generator is None) as spent:
         _tell(progress, "drawing")
         drawn = run()
@@ -161,6 +163,20 @@ def _require_within(policy: Policy, draw: Draw, ledger: BudgetLedger) -> None:
             f"{policy.dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "
             f"{unmet}. Nothing was drawn"
         )
+
+
+class _Rehearsed(Exception):  # noqa: N818  all went well
+    """A row has arrived beside the target; it goes no further."""
+
+
+def _require_writable(source: Source, columns: tuple[str, ...], target: str | None) -> None:
+    """Refuse a target that cannot be written, by writing a row of dashes beside it: nothing should be spent on it."""
+
+    def stop(_: Source) -> None:
+        raise _Rehearsed
+
+    with suppress(_Rehearsed):
+        source.write_rows(FrequencyTable.from_rows(columns, [("-",) * len(columns)]), target=target, verify=stop)
 
 
 @contextmanager

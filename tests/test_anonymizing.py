@@ -125,6 +125,39 @@ def test_what_can_be_refused_is_refused_before_anything_is_spent(case: str) -> N
     assert ledger.entries() == ()
 
 
+@pytest.mark.parametrize("target", [None, "made.xlsx", "nowhere/made.csv", "raw.csv", "folder.csv"])
+def test_a_file_that_cannot_be_written_costs_nothing(
+    target: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("raw.csv", index=False)
+    Path("folder.csv").mkdir()
+    before = sorted(tmp_path.iterdir())
+    ledger = open_ledger()
+    with pytest.raises(PrivacyPluginError):
+        anonymize(Path("raw.csv"), policy=policy_of(), target=target, ledger=ledger)
+    assert ledger.entries() == ()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("target", [None, "", "raw", "nowhere.made"])
+def test_a_table_that_cannot_be_written_costs_nothing(target: str | None, tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'house.db'}")
+    FRAME.to_sql("raw", engine, index=False)
+    ledger = open_ledger()
+    with pytest.raises(PrivacyPluginError):
+        anonymize(sql_table(engine, "raw"), policy=policy_of(), target=target, ledger=ledger)
+    assert ledger.entries() == ()
+    assert sa.inspect(engine).get_table_names() == ["raw"]
+
+
+def test_neither_does_a_target_of_a_frame() -> None:
+    ledger = open_ledger()
+    with pytest.raises(ParameterError, match="is returned, not written"):
+        anonymize(FRAME, policy=policy_of(), target="made", ledger=ledger)
+    assert ledger.entries() == ()
+
+
 def test_a_draw_that_could_not_pass_is_refused_before_anything_is_spent() -> None:
     ledger = open_ledger(epsilon=100)
     ledger.commit(ledger.reserve(dataset="visits", unit="row", epsilon=1.5, mechanism="earlier"))

@@ -127,6 +127,8 @@ class FileSource:
             raise ParameterError("a file is written to a target; give a path that ends in .csv, .tsv or .parquet")
         path = Path(target)
         require_suffix(path)
+        if path.is_dir():
+            raise ParameterError(f"the target {target!r} is a folder; name a file in it")
         if path.exists() and path.samefile(self._path):
             raise ParameterError(f"the target {target!r} is the source itself; name another file")
         return path
