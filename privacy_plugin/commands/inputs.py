@@ -53,13 +53,19 @@ def open_input(data: Path | None, url: str | None, table: str | None) -> Input:
 
 
 def open_population(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:
-    """Open the population that was given, or the one that the policy names where a requirement needs it."""
+    """Open the population, if there is one."""
+    name = population_name(policy, given, data, policy_file=policy_file)
+    return None if name is None else data.beside(name)
+
+
+def population_name(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> str | None:
+    """Return the population that was given, or the one that the policy names where a requirement needs it."""
     if given is not None:
-        return data.beside(given)
+        return given
     needed = any(requirement.definition.needs_population for requirement in policy.requirements)
     if not needed or policy.population is None:
         return None
-    return data.beside(policy.population if data.engine else str(policy_file.parent / policy.population))
+    return policy.population if data.engine else str(policy_file.parent / policy.population)
 
 
 def _engine(given: str) -> sa.Engine:

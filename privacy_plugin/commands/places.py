@@ -21,22 +21,28 @@ def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force
             raise ParameterError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
         if any(_same(path, other) for other in known):
             raise ParameterError(f"{str(path)!r} stands in this command already; write to another file")
+        if path.is_dir():
+            raise ParameterError(f"{str(path)!r} is a folder; name a file")
         _require_free(str(path), exists=path.exists(), force=force)
         known.append(path)
 
 
 def require_free_output(
-    opened: Input, output: str, *, beside: Iterable[Place], read: Iterable[Place], force: bool
+    opened: Input, output: str, *, beside: Iterable[Place], tables: Iterable[Place], files: Iterable[Place], force: bool
 ) -> None:
-    """Refuse a table, and files beside it, that must not be written; a database's table is no file."""
+    """Refuse a table, and files beside it, that must not be written; `tables` and `files` are what the command reads.
+
+    A database's table is no file.
+    """
     if opened.engine is None:
         require_suffix(Path(output))
-        require_free_files([output, *beside], read=read, force=force)
+        require_free_files([output, *beside], read=[*tables, *files], force=force)
         return
-    if _full_name(opened.engine, output) == _full_name(opened.engine, opened.name):
-        raise ParameterError(f"{output!r} is the table that is read; write to another table")
+    known = {_full_name(opened.engine, str(table)) for table in tables if table is not None}
+    if _full_name(opened.engine, output) in known:
+        raise ParameterError(f"{output!r} is a table that is read; write to another table")
     _require_free(output, exists=opened.exists(output), force=force)
-    require_free_files(beside, read=read, force=force)
+    require_free_files(beside, read=files, force=force)
 
 
 def _require_free(place: str, *, exists: bool, force: bool) -> None:

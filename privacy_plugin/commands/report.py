@@ -64,11 +64,12 @@ def report(
     from privacy_plugin.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    tables = () if data is None else (data, population, before)
-    require_free_files([output], read=(policy, plan, *tables), force=force)
     rules = Policy.load(policy)
-    shown_plan = load_plan(plan) if plan else None
     opened = inputs.open_input(data, url, table)
+    named = inputs.population_name(rules, population, opened, policy_file=policy)
+    tables = () if opened.engine else (data, named, before)
+    require_free_files([output], read=(policy, plan, *tables), force=force)
+    shown_plan = load_plan(plan) if plan else None
     others = inputs.open_population(rules, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
     verdicts = []

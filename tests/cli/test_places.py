@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.demo.hospital import load_hospital
-from tests.cli.conftest import Run, people, words
+from tests.cli.conftest import Run, people, words, write_policy
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -89,6 +89,54 @@ def test_a_table_is_not_written_over_itself(tmp_path: Path, run: Run, dialect: s
     arguments = ("anonymize", "-p", policy, "--url", url, "--table", "hospital_visits", "-o", name, "--force")
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "is the table that is read" in words(result)
+    assert "is a table that is read" in words(result)
     with sa.create_engine(url).connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM hospital_visits").scalar() == 500
+
+
+def presence_policy(folder: Path, population: str) -> None:
+    columns = {
+        "person": "identifier",
+        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
+        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
+        "illness": "insensitive",
+    }
+    bounds = [{"delta_presence": {"between": [0.2, 0.5]}}]
+    write_policy(folder, columns=columns, requirements=bounds, population=population)
+
+
+@pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
+def test_nor_over_the_population_that_the_policy_names(folder: Path, run: Run, option: str) -> None:
+    people().to_csv(folder / "register.csv", index=False)
+    people().drop(columns="remark").iloc[::3].to_csv(folder / "visits.csv", index=False)
+    presence_policy(folder, "register.csv")
+    before = contents(folder)
+    named = (folder / "visits.csv", "-p", folder / "policy.yaml", "--force")
+    outputs = {"--output": folder / "release.csv", option: folder / "register.csv"}
+    assert run("anonymize", *named, *(part for pair in outputs.items() for part in pair)).exit_code == 2
+    assert run("report", *named, "-o", folder / "register.csv").exit_code == 2
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("given", [(), ("--population", "register")])
+def test_nor_over_a_population_in_the_same_database(folder: Path, run: Run, given: tuple[str, ...]) -> None:
+    url = f"sqlite:///{folder / 'clinic.db'}"
+    engine = sa.create_engine(url)
+    people().to_sql("register", engine, index=False)
+    people().drop(columns="remark").iloc[::3].to_sql("visits", engine, index=False)
+    presence_policy(folder, "register")
+    named = ("anonymize", "-p", folder / "policy.yaml", "--url", url, "--table", "visits", *given)
+    result = run(*named, "-o", "main.Register", "--force")
+    assert result.exit_code == 2
+    assert "is a table that is read" in words(result)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM register").scalar() == len(people())
+    assert run(*named, "-o", "release").exit_code == 0
+
+
+def test_a_folder_is_no_output_even_if_it_may_be_replaced(folder: Path, run: Run) -> None:
+    (folder / "release.csv").mkdir()
+    arguments = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
+    result = run(*arguments, "--force")
+    assert result.exit_code == 2
+    assert "is a folder" in words(result)
