@@ -35,7 +35,11 @@ def fault(problem: yaml.YAMLError) -> str:
 
 
 class _PlainLoader(yaml.SafeLoader):
-    pass
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, KeyError, AttributeError):  # as 2024-02-30 is; Python's words would quote some
+            _refuse("this is no value of its kind; put text in quotes", node)
 
 
 def _mapping(loader: _PlainLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

@@ -167,6 +167,8 @@ def test_every_malformed_policy_is_refused_in_words(given, words):
         ("a: !!python/object/apply:os.system ['true']", "not valid YAML"),
         ("base: &b {a: 1}\ncolumns:\n  <<: *b", "not valid YAML"),
         ("a: &a [*a]", "not valid YAML"),
+        ("a: {b: 2024-02-30}", "line 1, column 8: this is no value of its kind"),
+        *((f"a: !!{kind} Qxzanne", "this is no value of its kind") for kind in ("float", "bool", "timestamp")),
         ("", "mapping"),
         ("- 1", "mapping"),
     ],

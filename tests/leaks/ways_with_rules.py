@@ -34,6 +34,11 @@ def a_policy_with_an_unknown_anchor(folder: Path) -> Scene:
     return wrong(folder, f"dataset: *{ZIP}\n")
 
 
+@way(*LOADING, says="is not valid YAML: line")
+def a_policy_that_calls_a_text_a_number(folder: Path) -> Scene:
+    return wrong(folder, f"dataset: !!float {ZIP}\n")
+
+
 @way(*LOADING, says="a key is given twice")
 def a_policy_that_names_a_value_twice(folder: Path) -> Scene:
     return wrong(folder, f"dataset: x\ncolumns:\n  zip: {{tree: {{'{ZIP}': 1, '{ZIP}': 2}}}}\n")
