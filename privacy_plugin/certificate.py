@@ -268,9 +268,21 @@ def signing_key() -> bytes:
         ) from None
     if len(key) < _SHORTEST_KEY:
         raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
-    if os.name == "posix" and (found.st_mode & 0o077 or found.st_uid != os.geteuid()):
-        raise CertificateError(f"others can read the key file {str(path)!r}; remove it, its signatures prove nothing")
+    _require_own(path, found)
     return key
+
+
+def _require_own(path: Path, found: os.stat_result) -> None:
+    """Refuse a key that others have; where a disk or a mount decides who may read, only the variable helps."""
+    if os.name != "posix":
+        return
+    if found.st_uid != os.geteuid():
+        raise CertificateError(f"the key file {str(path)!r} belongs to another user; set {KEY_VARIABLE} instead")
+    if found.st_mode & 0o077:
+        raise CertificateError(
+            f"others can read the key file {str(path)!r}, and its signatures prove nothing; remove it, or set "
+            f"{KEY_VARIABLE} where it would be made anew for all to read"
+        )
 
 
 def _configuration_folder() -> Path:
