@@ -3,6 +3,7 @@
 import csv
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -187,7 +188,8 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
 def _require_no_repetition(path: Path, names: list[str]) -> None:
     """Refuse what is named twice, also where only case differs, which DuckDB ignores; a row may stand for the names."""
     seen = [name.lower() for name in names]
-    repeated = [str(place) for place, name in enumerate(seen, start=1) if name and seen.count(name) > 1]
+    times = Counter(seen)
+    repeated = [str(place) for place, name in enumerate(seen, start=1) if name and times[name] > 1]
     if repeated:
         raise ColumnError(
             f"the first line of {str(path)!r} has the same name in fields {', '.join(repeated)}; it must name every "

@@ -45,6 +45,10 @@ class DuckDBRules:
         """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
         return sa.literal_column(duckdb_terms.group_term(_quoted(column), column.type))
 
+    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
+        """Compare column by column."""
+        return [self.term(origin, column) for column in columns]
+
     def kept(self, expression: Expression) -> Expression:
         """Change nothing: all values of a column are of its type."""
         return expression

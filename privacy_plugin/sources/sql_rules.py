@@ -66,6 +66,9 @@ class Rules(Protocol):
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Return the expression whose equality is the equality of values, with one form for missing."""
 
+    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
+        """Return what puts rows in the order of their content: rows that are not equal differ in it."""
+
     def kept(self, expression: Expression) -> Expression:
         """Return the expression so that a table made from it keeps every value as it is."""
 

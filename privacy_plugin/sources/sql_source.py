@@ -228,7 +228,7 @@ class SqlTable:
             require_columns(columns, tuple(described))
             copied = [described[name] for name in columns]
             with self._held(connection) as held:
-                by_content = [self._rules.term(held._origin, column) for column in copied]
+                by_content = self._rules.by_content(held._origin, copied)
                 table = Written(parts=parts, columns=copied, query=held._selected(copied).order_by(*by_content))
                 staged(connection, self._rules, [table], lambda origins: verify(SqlTable(connection, origins[0])))
         return sql_table(self._bind, target)

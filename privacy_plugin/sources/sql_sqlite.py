@@ -45,6 +45,10 @@ class SqliteRules:
         expression = origin.column(column.name)
         return expression if column.bytewise else sa.collate(expression, "BINARY")
 
+    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
+        """Compare column by column."""
+        return [self.term(origin, column) for column in columns]
+
     def kept(self, expression: Expression) -> Expression:
         """Take the affinity away: by it a copy of a view of numbers and text may make the text '01' the number 1."""
         return sa.UnaryExpression(expression, operator=custom_op("+"))

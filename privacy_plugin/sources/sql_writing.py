@@ -18,6 +18,8 @@ from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, named_origin, quote_name, split_name
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
 
+_COUNTS = 1_500  # in one query: SQLite returns at most 2,000
+
 
 class _CreateTableAs(sa.Executable, sa.ClauseElement):
     inherit_cache = False
@@ -142,7 +144,8 @@ def _storage(connection: Connection, table: sa.FromClause) -> list[Any]:
     """Count text and numbers column by column: a declared type turns the text '02138' into the number 2138."""
     kinds = [sa.func.typeof(column) == kind for column in table.columns for kind in ("text", "integer", "real")]
     counts = [sa.func.count(sa.case((kind, 1))).label(f"n{number}") for number, kind in enumerate(kinds)]
-    return list(connection.execute(sa.select(*counts).select_from(table)).all()[0])
+    queries = [sa.select(*counts[start : start + _COUNTS]) for start in range(0, len(counts), _COUNTS)]
+    return [count for query in queries for count in connection.execute(query.select_from(table)).all()[0]]
 
 
 def _drop(connection: Connection, name: str) -> None:

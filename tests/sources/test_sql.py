@@ -154,6 +154,14 @@ class TestSqlite:
             seen.add(sql_table(sqlite, "t").fingerprint().digest)
         assert len(seen) == 5
 
+    def test_wide_tables_are_published(self, sqlite: sa.Engine) -> None:
+        """No query returns three counts of every column."""
+        names = [f"c{number}" for number in range(700)]
+        run(sqlite, f"CREATE TABLE t ({', '.join(names)})", "INSERT INTO t (c0, c699) VALUES (1, 'x'), (1, 'y')")
+        source = sql_table(sqlite, "t")
+        copy = source.publish("copy", columns=names, verify=lambda copy: None)
+        assert copy.fingerprint() == source.fingerprint()
+
 
 class TestDuckDB:
     def test_a_table_with_rows_never_looks_empty(self, duckdb: sa.Engine) -> None:
@@ -333,6 +341,21 @@ class TestPostgresql:
         new: Any = {value: str(number) for number, value in enumerate(table.dictionaries[0])}
         recoded = sql_table(postgresql, "t").recode(Recoding(keep=("x",), mappings={"x": new}), target="r")
         assert recoded.frequencies(["x"]).counts.tolist() == [2, 2, 1]
+
+    def test_wide_tables_are_published_in_the_order_of_their_content(self, postgresql: sa.Engine) -> None:
+        """A query has too few entries for as many columns and what each is ordered by."""
+        names = [f"c{number}" for number in range(900)]
+        run(
+            postgresql,
+            f"CREATE TABLE t ({' json, '.join(names)} json)",
+            "INSERT INTO t (c0, c899) VALUES ('1', '3'), ('1', NULL), ('1', '2'), ('0', '4')",
+        )
+        source = sql_table(postgresql, "t")
+        copy = source.publish("copy", columns=names, verify=lambda copy: None)
+        assert copy.fingerprint() == source.fingerprint()
+        with postgresql.connect() as connection:
+            shown = connection.exec_driver_sql("SELECT c0, c899 FROM copy").all()
+        assert [tuple(row) for row in shown] == [(0, 4), (1, 2), (1, 3), (1, None)]
 
     def test_unusual_types(self, postgresql: sa.Engine) -> None:
         run(
