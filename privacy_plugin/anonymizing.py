@@ -123,7 +123,7 @@ def _drawn(
     table = source.frequencies(draw.columns)
     run = draw.prepared(table, generator)
     _require_within(policy, draw, ledger)
-    _require_writable(source, draw.columns, target)
+    _require_writable(source, draw.rehearsal(table), target)
     with spending(draw.cost, ledger=ledger, dataset=policy.dataset, private=generator is None) as spent:
         _tell(progress, "drawing")
         drawn = run()
@@ -166,17 +166,17 @@ def _require_within(policy: Policy, draw: Draw, ledger: BudgetLedger) -> None:
 
 
 class _Rehearsed(Exception):  # noqa: N818  all went well
-    """A row has arrived beside the target; it goes no further."""
+    """All rows have arrived beside the target; they go no further."""
 
 
-def _require_writable(source: Source, columns: tuple[str, ...], target: str | None) -> None:
-    """Refuse a target that cannot be written, by writing a row of dashes beside it: nothing should be spent on it."""
+def _require_writable(source: Source, rehearsal: FrequencyTable, target: str | None) -> None:
+    """Refuse a target, or values, that cannot be written, by writing some beside it: nothing should be spent on it."""
 
     def stop(_: Source) -> None:
         raise _Rehearsed
 
     with suppress(_Rehearsed):
-        source.write_rows(FrequencyTable.from_rows(columns, [("-",) * len(columns)]), target=target, verify=stop)
+        source.write_rows(rehearsal, target=target, verify=stop)
 
 
 @contextmanager

@@ -2,10 +2,11 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.epsilon_safe import prepare
 from privacy_plugin.anonymizers.randomized_response import randomize_cells, require_randomizable
 from privacy_plugin.anonymizers.synthesis import chosen_model
@@ -45,6 +46,10 @@ class Draw(Method):
 
         What is drawn has `frequencies` and tells about itself with `to_dict`.
         """
+
+    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
+        """Return rows to write aside before anything is spent: all values that may be drawn, or a row of dashes."""
+        return FrequencyTable.from_rows(table.columns, [["-"] * len(table.columns)])
 
     def unmet(self, total: Budget) -> Requirement | None:
         """Return the requirement on the privacy budget that a total would not meet, if there is one."""
@@ -121,6 +126,10 @@ class SynthesisDraw(Draw):
         require_synthesis(table, **self.options)
         return partial(synthesize, table, columns=list(self.columns), **self.options, generator=generator)
 
+    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
+        """Every value of the domains."""
+        return _every_value(table, self.options.get("domains"))
+
 
 class ResponseDraw(Draw):
     """Randomized response in every cell of all released columns: one column as it is would undo the row's epsilon."""
@@ -137,3 +146,14 @@ class ResponseDraw(Draw):
         """Look for values outside their declared domain."""
         require_randomizable(table, epsilon=self.options["epsilon"], domains=self.options.get("domains"))
         return partial(randomize_cells, table, **self.options, generator=generator)
+
+    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
+        """Every value of the domains."""
+        return _every_value(table, self.options.get("domains"))
+
+
+def _every_value(table: FrequencyTable, domains: Mapping[str, Sequence[Any]] | None) -> FrequencyTable:
+    """Return as few rows as hold all values of all columns; which of them stand together says nothing."""
+    known = [declared_domain(table, name, domains) for name in table.columns]
+    rows = range(max(map(len, known)))
+    return FrequencyTable.from_rows(table.columns, [[domain[row % len(domain)] for domain in known] for row in rows])

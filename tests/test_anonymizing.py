@@ -1,5 +1,6 @@
 """One function anonymizes for every door, by every method and in every engine, and spends as it says."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import privacy_plugin as pp
 from privacy_plugin import methods
 from privacy_plugin.anonymizing import anonymize
 from privacy_plugin.commands.anonymize import anonymize as anonymize_command
+from privacy_plugin.commands.anonymized import show_anonymized
+from privacy_plugin.commands.terminal import Terminal
 from privacy_plugin.errors import (
     BudgetError,
     ColumnError,
@@ -19,8 +22,10 @@ from privacy_plugin.errors import (
     ParameterError,
     PolicyError,
     PrivacyPluginError,
+    SourceError,
 )
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.orchestration.anonymized_asset import anonymized_metadata
 from privacy_plugin.sources import open_source, sql_table
 from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 from tests.sources.loading import ENGINES, LOADERS, text_table
@@ -97,6 +102,7 @@ def test_what_a_test_generator_drew_passes_no_gate() -> None:
 
 
 FRAME = pd.DataFrame(people())
+PLAIN = {"columns": {"name": "identifier", "sex": "quasi_identifier", "zip": "insensitive"}}
 REFUSED = {
     "a hierarchy that does not cover": ({"anonymize": EPSILON_SAFE}, FRAME.replace({"f": "x"}), HierarchyError),
     "fewer rows than k": ({"anonymize": EPSILON_SAFE}, FRAME.head(20), ParameterError),
@@ -110,6 +116,8 @@ REFUSED = {
         FRAME,
         ColumnError,
     ),
+    "values that no column holds": ({"anonymize": SYNTHESIZE, **PLAIN}, FRAME.assign(zip=[1, "1"] * 200), SourceError),
+    "cells that no column holds": ({"anonymize": RESPONSE, **PLAIN}, FRAME.assign(zip=[2**70, 1] * 200), SourceError),
     "no cell at all": ({"anonymize": RESPONSE}, FRAME.head(0), PrivacyPluginError),
     "an empty table": ({}, FRAME.head(0), PrivacyPluginError),
     "a column that is missing": ({}, FRAME.drop(columns="zip"), ColumnError),
@@ -156,6 +164,15 @@ def test_neither_does_a_target_of_a_frame() -> None:
     with pytest.raises(ParameterError, match="is returned, not written"):
         anonymize(FRAME, policy=policy_of(), target="made", ledger=ledger)
     assert ledger.entries() == ()
+
+
+def test_what_a_synthesis_lacks_is_told_at_every_door(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = anonymize(FRAME, policy=policy_of(), ledger=open_ledger())
+    assert "notes" not in anonymized_metadata(whole)
+    lacking = replace(whole, drawn=replace(whole.drawn, notes=("long itemsets are left out",)))
+    assert anonymized_metadata(lacking)["notes"] == "long itemsets are left out"
+    show_anonymized(Terminal(), lacking, again=False)
+    assert "note: long itemsets are left out" in capsys.readouterr().out
 
 
 def test_a_draw_that_could_not_pass_is_refused_before_anything_is_spent() -> None:

@@ -28,6 +28,8 @@ def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> N
     terminal.say(f"protects one {account['unit']}: {account['neighbours']}")
     for words in account["assumptions"]:
         terminal.say(f"assumes: {words}")
+    for words in told.get("notes", ()):
+        terminal.say(f"note: {words}")
 
 
 def plan_table(plan: Plan) -> Table:

@@ -36,7 +36,7 @@ def build_anonymized_asset(
 
     `generalize`: the least generalization that meets every requirement; the plan is saved in the folder of the
     `certificates` resource, and levels, loss and suppressed rows are metadata. `multidimensional_presence`: regions
-    that hide who of the `population` is in the table; their number, loss and the presence reached are metadata. A
+    within the bounds of presence in the `population`; their number, loss and the presence reached are metadata. A
     randomized method draws from the `ledger` resource (a `BudgetLedgerResource`); what it spent, its unit and what
     remains are metadata. Every run of it spends anew, and partitions of one dataset spend from one budget.
 
@@ -106,6 +106,7 @@ def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
         "dagster/row_count": result.drawn.frequencies.rows,
         "account": dg.MetadataValue.json(told.get("ledger", told)),
         **{name: dg.MetadataValue.json(told[name]) for name in ("levels", "edges", "keep") if name in told},
+        **({"notes": "; ".join(told["notes"])} if told.get("notes") else {}),
     }
 
 
