@@ -1,7 +1,9 @@
 """The reference pipeline: it loads, and both of its jobs end as they say."""
 
 import importlib.util
+import runpy
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -9,6 +11,8 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.orchestration import WarehouseResource
+from privacy_plugin.policy import Policy
+from privacy_plugin.requirement import require
 from tests.orchestration.pipeline import errors, outcome
 
 FILE = Path(__file__).parents[2] / "definitions.py"
@@ -45,6 +49,15 @@ def test_it_loads_as_dagster_validates_it(module: ModuleType) -> None:
     dg.Definitions.validate_loadable(module.defs)
     jobs = {job.name for job in module.defs.resolve_all_job_defs()}
     assert {"release_as_is", "release_anonymized"} <= jobs
+
+
+def test_it_loads_with_a_policy_that_compares_with_the_register(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = (*module.POLICY.requirements, require("k_map", at_least=11))
+    comparing = replace(module.POLICY, requirements=asked)
+    monkeypatch.setattr(Policy, "load", lambda _: comparing)
+    dg.Definitions.validate_loadable(runpy.run_path(str(FILE))["defs"])
 
 
 def test_as_it_is_the_gate_refuses_and_nothing_is_released(module: ModuleType, folder: Path) -> None:
