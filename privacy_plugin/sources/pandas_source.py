@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from privacy_plugin.errors import SourceError
+from privacy_plugin.sources.arrow_plain import plain, with_used_values
 from privacy_plugin.sources.coding import CodedColumn, code_exactly
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
 from privacy_plugin.sources.protocol import Source, checked_names
@@ -45,13 +45,15 @@ class PandasSource(LocalSource):
         frame.attrs = {}
         for name, values in texts.items():
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
+        in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
+        for name in in_arrow:
+            frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__()))
         rows = frame if kept is None else frame[kept].copy()
+        for name in in_arrow:
+            rows[name] = pd.arrays.ArrowExtensionArray(with_used_values(rows[name].array.__arrow_array__()))
         for name in keep:
-            kind = rows[name].dtype
-            if isinstance(kind, pd.CategoricalDtype):
+            if isinstance(rows[name].dtype, pd.CategoricalDtype):
                 rows[name] = rows[name].cat.remove_unused_categories()
-            elif isinstance(kind, pd.ArrowDtype) and pa.types.is_dictionary(kind.pyarrow_dtype):
-                rows[name] = rows[name].astype(pd.ArrowDtype(kind.pyarrow_dtype.value_type)).astype(kind)
         return rows
 
     def bare(self, frame: pd.DataFrame) -> pd.DataFrame:

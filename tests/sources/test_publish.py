@@ -289,6 +289,9 @@ def _stored_frames() -> dict[str, Any]:
             "list": [[text] for text in texts],
             "list of a dictionary": pa.array([[text] for text in texts], pa.list_(encoded)),
             "record of a dictionary": pa.array([{"field": text} for text in texts], pa.struct([("field", encoded)])),
+            "pair of a dictionary": pa.array([[text, text] for text in texts], pa.list_(encoded, 2)),
+            "map of a dictionary": pa.array([[(text, text)] for text in texts], pa.map_(pa.string(), encoded)),
+            "list of a view": pa.array([[text] for text in texts], pa.list_(pa.string_view())),
         }
     )
     return {
@@ -297,6 +300,7 @@ def _stored_frames() -> dict[str, Any]:
         "pandas, sliced": pandas.iloc[:60],
         "pandas, filtered": pandas[[True] * 60 + [False]],
         "arrow, sliced": arrow.slice(0, 60),
+        "pandas of Arrow, sliced": arrow.to_pandas(types_mapper=pd.ArrowDtype).iloc[:60],
     }
 
 
