@@ -1,7 +1,8 @@
 """YAML of which only that is read which means what a person sees.
 
 YAML keeps the last of two equal keys, so that a second `columns` would undo the first. And it reads 010 as 8, 1:30 as
-90 and 1_0 as 10: a limit would be another one than was signed off. Only 1.0e-6 is a number to it, 1e-6 is text.
+90 and 1_0 as 10: a limit would be another one than was signed off. Only 1.0e-6 is a number to it, 1e-6 is text; that
+is read as a number, but without a sign of its exponent it stays text: 1E50 is a code of diseases.
 """
 
 import re
@@ -10,7 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
-_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
+_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+][0-9]+$")
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
 
 
@@ -21,6 +22,8 @@ def read_plain(text: str) -> Any:
     {'at_least': 10}
     >>> read_plain("delta: 1e-6")
     {'delta': 1e-06}
+    >>> read_plain("illness: 1E50")
+    {'illness': '1E50'}
     """
     return yaml.load(text, Loader=_PlainLoader)
 
