@@ -33,13 +33,16 @@ def _whole_microseconds(location: str, path: str) -> bool:
     """Compare what remains in microseconds with the whole; both wrap around far from 1970, and so by the same."""
     rounded, whole = (pq.ParquetFile(location, coerce_int96_timestamp_unit=unit) for unit in ("us", "ns"))
     batches = zip(rounded.iter_batches(columns=[path]), whole.iter_batches(columns=[path]), strict=True)
-    return all(np.array_equal(_counts(short) * 1000, _counts(long)) for short, long in batches)
+    # one path may mean two columns: `b` inside of `a`, and one that is called `a.b`
+    pairs = (pair for short, long in batches for pair in zip(short.columns, long.columns, strict=True))
+    return all(np.array_equal(_counts(short) * 1000, _counts(long)) for short, long in pairs)
 
 
-def _counts(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the counts of a batch's one column, however deep in it they lie."""
-    array = batch.column(0)
+def _counts(array: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the counts of a column's moments, however deep in it they lie; none of a column without moments."""
     while pa.types.is_nested(array.type):
         array = array.values if hasattr(array, "values") else array.field(0)
+    if not pa.types.is_timestamp(array.type):
+        return np.zeros(0, dtype=np.int64)
     counts: np.ndarray[tuple[int], np.dtype[np.int64]] = array.cast(pa.int64()).fill_null(0).to_numpy()
     return counts

@@ -158,6 +158,16 @@ def test_what_would_be_rounded_is_refused(nested: bool, tmp_path: Path) -> None:
     assert frequency_table(parquet(far, pa.timestamp("us"), **old), ["a"]).distinct == 3
 
 
+@pytest.mark.parametrize("dotted", [pa.array([1_000, 2_000], type=pa.timestamp("ns")), pa.array(["x", "y"])])
+def test_a_column_with_a_dot_in_its_name_hides_no_rounding_in_another(dotted: pa.Array, tmp_path: Path) -> None:
+    """Both columns have the path a.b: two people's moments would become one."""
+    inside = pa.array([{"b": 1_001}, {"b": 1_002}], type=pa.struct([("b", pa.timestamp("ns"))]))
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"a.b": dotted, "a": inside}), path, use_deprecated_int96_timestamps=True)
+    with pytest.raises(SourceError, match="between two microseconds"):
+        open_source(path)
+
+
 def test_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a\n1\n")
     monkeypatch.chdir(tmp_path)
