@@ -135,12 +135,12 @@ def test_a_pair_is_replaced_as_a_pair_or_not_at_all(engine, tmp_path: Path, monk
     assert (again.individuals.fingerprint(), again.values.fingerprint()) != before
 
 
-def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(tmp_path: Path):
+def test_a_target_that_is_a_folder_leaves_the_other_where_it_was(tmp_path: Path):
     data = LOADERS["parquet"](TABLE, tmp_path)
     (tmp_path / "values.csv").mkdir()
     (tmp_path / "people.csv").write_text("old")
     for people in ("people.csv", "new.csv"):
-        with pytest.raises(SourceError):
+        with pytest.raises(ParameterError, match="is a folder"):
             pp.bucketize(data, **ASKED, targets=(str(tmp_path / people), str(tmp_path / "values.csv")))
     assert (tmp_path / "people.csv").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "people.csv", "values.csv"])
