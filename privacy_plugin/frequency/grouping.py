@@ -49,8 +49,9 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
 def ascending(packed: Integers, size: int) -> Integers | None:
     """Return the order that sorts packed rows, or None where two of them are equal."""
     if _is_dense(packed, size):
-        places = _places(packed, size)
-        order = places[places >= 0]
+        places = np.full(size, -1, dtype=np.int64)
+        places[packed] = np.arange(len(packed))
+        order = places[np.flatnonzero(places >= 0)]
         return order if len(order) == len(packed) else None
     order = np.argsort(packed)
     inorder = packed[order]

@@ -131,30 +131,32 @@ def run(connection: Connection, statement: str | sa.Executable) -> None:
 
 
 def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> Groups:
-    """Run a query and code its rows as they arrive, so that each distinct value is kept once."""
+    """Run a query and code its rows as they arrive, so that each distinct value is kept once.
+
+    The driver's own cursor has tuples of plain values: SQLAlchemy's rows are objects that the collector keeps visiting.
+    """
     result = connection.execute(query)
+    cursor: Any = result.cursor
     width = len(result.keys())
-    numbers: list[dict[Any, int]] = [{} for _ in range(width - measures)]
+    known = [_Numbers() for _ in range(width - measures)]
     codes: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in range(width)]
-    for rows in result.partitions(_FETCH_ROWS):
+    while rows := cursor.fetchmany(_FETCH_ROWS):
         for position in range(width):
-            values = list(
-                map(itemgetter(position), rows)
-            )  # zip(*rows) would make an object a row, and wake the collector
-            if position < len(numbers):
-                codes[position].append(_numbered(values, numbers[position]))
-            else:
-                codes[position].append(np.array(values, dtype=np.int64))
+            values = map(itemgetter(position), rows)  # zip(*rows) would make an object a row
+            numbers = map(known[position].__getitem__, values) if position < len(known) else values
+            codes[position].append(np.fromiter(numbers, dtype=np.int64, count=len(rows)))
+    result.close()
     joined = [np.concatenate(parts) for parts in codes]
-    coded = [CodedColumn(codes=c, values=list(known)) for c, known in zip(joined, numbers, strict=False)]
-    return coded, joined[len(numbers) :]
+    coded = [CodedColumn(codes=c, values=list(values)) for c, values in zip(joined, known, strict=False)]
+    return coded, joined[len(known) :]
 
 
-def _numbered(values: Sequence[Any], known: dict[Any, int]) -> Integers:
-    """Number values, those that are known as before and new ones onwards."""
-    for value in dict.fromkeys(values):
-        known.setdefault(value, len(known))
-    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+class _Numbers(dict[Any, int]):
+    """Numbers values in the order in which they are first asked for."""
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = len(self)
+        return number
 
 
 def insert_rows(connection: Connection, name: str, rows: Sequence[Sequence[Any]]) -> None:
