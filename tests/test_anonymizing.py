@@ -28,8 +28,7 @@ from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.orchestration.anonymized_asset import anonymized_metadata
 from privacy_plugin.sources import open_source, sql_table
 from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
-from tests.sources.loading import ENGINES, LOADERS, text_table
-from tests.sources.test_publish import target_of
+from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
 ROOT = Path(__file__).parent.parent
 METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE, "randomized_response": RESPONSE}

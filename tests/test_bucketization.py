@@ -17,8 +17,8 @@ from privacy_plugin.bucketization import _Deal
 from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, PolicyError, SourceError
 from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.file_source import FileSource
+from tests.sources.databases import tables
 from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table
-from tests.sources.test_recode import tables
 
 ASKED = {"quasi_identifiers": ["age", "city"], "sensitive": "disease", "knowledge": 1, "below": 0.6}
 DISEASES = ["flu", "cold", "gout", None]

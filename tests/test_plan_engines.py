@@ -10,7 +10,7 @@ import sqlalchemy as sa
 import privacy_plugin as pp
 from privacy_plugin.errors import HierarchyError, InfeasibleError
 from privacy_plugin.sources import SqlTable, open_source
-from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table
+from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table, target_of
 
 ZIPS = ["8001", "8002", "8003", "3001", "3002", "4051", "4051"]
 DISEASES = ["flu", "cold", None, "flu", "cold", "flu", "flu"]
@@ -27,11 +27,7 @@ def found(data: Any) -> pp.Plan:
 
 
 def applied(plan: pp.Plan, engine: str, data: Any, folder: Path, **given: Any) -> Any:
-    if engine in ("csv", "parquet"):
-        return open_source(plan.apply(data, target=str(folder / f"released.{engine}"), **given))
-    if isinstance(open_source(data), SqlTable):
-        return open_source(plan.apply(data, target="released", **given))
-    return open_source(plan.apply(data, **given))
+    return open_source(plan.apply(data, target=target_of(engine, folder, "released"), **given))
 
 
 def rows_of(source: Any) -> Counter[Any]:

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.sources import SqlTable, open_source
-from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table, pair
+from privacy_plugin.sources import open_source
+from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table, pair, target_of
 
 AGES = {"30": ("young", "*"), "41": ("old", "*"), "55": ("old", "*")}
 CITIES = {"Bern": ("west", "*"), "Genf": ("west", "*"), "Chur": ("east", "*")}
@@ -32,11 +32,7 @@ def table_of(rows: list[tuple[Any, ...]]) -> Table:
 
 
 def applied(plan: Any, engine: str, data: Any, folder: Path) -> Any:
-    source = open_source(data)
-    target = "released" if isinstance(source, SqlTable) else None
-    if engine in ("csv", "parquet"):
-        target = str(folder / f"released.{engine}")
-    return open_source(plan.apply(data, target=target))
+    return open_source(plan.apply(data, target=target_of(engine, folder, "released")))
 
 
 def rows_of(source: Any) -> Counter[Any]:

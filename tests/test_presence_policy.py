@@ -11,8 +11,7 @@ from privacy_plugin.anonymizing import anonymize
 from privacy_plugin.errors import InfeasibleError, ParameterError, PolicyError
 from privacy_plugin.report import render_report
 from privacy_plugin.sources import open_source
-from tests.sources.loading import ENGINES, Table, pair
-from tests.sources.test_publish import target_of
+from tests.sources.loading import ENGINES, Table, pair, target_of
 
 REGIONS = {"method": "multidimensional_presence"}
 AGES = {"tree": {"*": {"young": ["30"], "old": ["41", "55"]}}}

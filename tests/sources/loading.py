@@ -215,6 +215,13 @@ FRAMES = [
 ]
 
 
+def target_of(engine: str, folder: Path, name: str = "published") -> str | None:
+    """Where an engine puts a new table of that name; frames are returned and have no place."""
+    if engine in ("csv", "parquet"):
+        return str(folder / f"{name}.{engine}")
+    return name if engine in ("sqlite", "duckdb", "postgresql") else None
+
+
 def _create(engine: sa.Engine, table: Table, rows: Sequence[Sequence[Any]], name: str = "t") -> None:
     quote = engine.dialect.identifier_preparer.quote_identifier
     types = _SQL[engine.dialect.name]

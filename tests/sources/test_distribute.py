@@ -14,8 +14,10 @@ from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
 from privacy_plugin.sources.numbered import NumberedRows, matched_numbers
 from tests.oracles.frequencies import count_rows, meaning
 from tests.sources.awkward import NAMES
-from tests.sources.loading import DATABASES, ENGINES, LOADERS, as_csv_reads, text_table
-from tests.sources.test_recode import TABLE, counted, tables
+from tests.sources.databases import tables
+from tests.sources.loading import DATABASES, ENGINES, LOADERS, as_csv_reads, target_of, text_table
+from tests.sources.people import AWKWARD_PEOPLE
+from tests.sources.reading import counted
 
 COLUMNS = ("born", "name", "score", "smoker", "age")
 LINES = [5, 0, 0, 3, 1, 1, 1, 4, 2, 6, 5]
@@ -32,16 +34,12 @@ def wanted_of(table: FrequencyTable, columns: tuple[str, ...], number: str = "nu
 
 
 def distributed(engine: str, data: Any, folder: Path, columns: tuple[str, ...], number: str = "number") -> Source:
-    targets = None
-    if engine in ("csv", "parquet"):
-        targets = [str(folder / f"distributed.{engine}")]
-    elif engine in ("sqlite", "duckdb", "postgresql"):
-        targets = ["distributed"]
+    target = target_of(engine, folder, "distributed")
     looked: list[int] = []
     (made,) = open_source(data).distribute(
         columns,
         lambda table: [wanted_of(table, columns, number)],
-        targets=targets,
+        targets=None if target is None else [target],
         verify=lambda pair: looked.append(pair[0].row_count()),
     )
     assert looked == [len(LINES)]
@@ -50,10 +48,10 @@ def distributed(engine: str, data: Any, folder: Path, columns: tuple[str, ...], 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_are_repeated_with_their_number(engine: str, tmp_path: Path) -> None:
-    data = LOADERS[engine](TABLE, tmp_path)
+    data = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     source = distributed(engine, data, tmp_path, COLUMNS)
     assert source.columns == ("born", "number", "name", "score", "smoker", "age")
-    read = as_csv_reads(TABLE) if engine == "csv" else TABLE
+    read = as_csv_reads(AWKWARD_PEOPLE) if engine == "csv" else AWKWARD_PEOPLE
     distinct = FrequencyTable.from_rows(COLUMNS, zip(*(read.values[name] for name in COLUMNS), strict=True))
     expected = wanted_of(distinct, COLUMNS).frequencies()
     rows = [expected.values(row) for row in range(expected.distinct)]
@@ -67,7 +65,7 @@ def test_rows_are_repeated_with_their_number(engine: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("engine", DATABASES)
 def test_a_database_keeps_types_and_order(engine: str, tmp_path: Path) -> None:
-    data = LOADERS[engine](TABLE, tmp_path)
+    data = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     source = distributed(engine, data, tmp_path, COLUMNS)
     assert isinstance(source, SqlTable)
     with source.bind.connect() as connection:
@@ -89,7 +87,7 @@ def test_awkward_names(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb_relation", "pandas", "csv"])
 def test_unknown_columns_and_refusals_write_nothing(engine: str, tmp_path: Path) -> None:
-    data = LOADERS[engine](TABLE, tmp_path)
+    data = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     with pytest.raises(ColumnError):
         distributed(engine, data, tmp_path, ("born", "nme"))
     files = sorted(tmp_path.iterdir())

@@ -1,32 +1,32 @@
 """Recoding in every engine, against rows recoded one by one."""
 
-from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
+from privacy_plugin.sources import Source, open_source, sql_table
 from tests.oracles.frequencies import count_rows, meaning
 from tests.oracles.recodings import recode_rows
-from tests.sources.awkward import NAMES, NAN, VALUES
-from tests.sources.loading import DATABASES, ENGINES, FRAMES, LOADERS, Table, as_csv_reads, text_table, written
-
-TABLE = Table(
-    kinds={"name": "text", "age": "integer", "score": "float", "smoker": "boolean", "born": "date", "rest": "integer"},
-    values={
-        "name": ["Ann", "ann", "", None, "*", "Ann", "Bob"],
-        "age": [30, 41, None, 30, 2**53 + 1, 30, 2**53],
-        "score": [0.1, -0.0, NAN, None, 0.0, 0.1, 1e300],
-        "smoker": [True, False, None, True, True, True, False],
-        "born": [date(1990, 1, 1), None, date(1, 1, 1), date(1990, 1, 1), date(9999, 12, 31), None, None],
-        "rest": [1, 2, 3, 4, 5, 1, None],
-    },
+from tests.sources.awkward import NAMES, VALUES
+from tests.sources.databases import tables
+from tests.sources.loading import (
+    DATABASES,
+    ENGINES,
+    FRAMES,
+    LOADERS,
+    Table,
+    as_csv_reads,
+    target_of,
+    text_table,
+    written,
 )
+from tests.sources.people import AWKWARD_PEOPLE
+from tests.sources.reading import counted
+
 PAIRS: dict[str, list[tuple[Any, Any]]] = {
     "name": [("Ann", "A*"), ("ann", "a*"), ("", "empty"), (None, "?"), ("*", "*"), ("Bob", None), ("unused", "-")],
     "age": [(30, "30-39"), (41, "40-49"), (None, None), (2**53, "old"), (2**53 + 1, "very old")],
@@ -48,28 +48,19 @@ def zero(column: str) -> list[tuple[Any, Any]]:
 
 
 def recoded(engine: str, data: Any, recoding: Recoding, folder: Path) -> Source:
-    source = open_source(data)
-    if engine in ("csv", "parquet"):
-        return open_source(source.recode(recoding, target=str(folder / f"recoded.{engine}")))
-    if isinstance(source, SqlTable):
-        return open_source(source.recode(recoding, target="recoded"))
-    result = source.recode(recoding)
-    assert type(result) is type(data)
+    target = target_of(engine, folder, "recoded")
+    result = open_source(data).recode(recoding, target=target)
+    assert target is not None or type(result) is type(data)
     return open_source(result)
-
-
-def counted(source: Source) -> Counter[Any]:
-    table = source.frequencies(source.columns)
-    return Counter({tuple(map(meaning, table.values(row))): int(table.counts[row]) for row in range(table.distinct)})
 
 
 @pytest.fixture(params=ENGINES)
 def loaded(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Table, dict[str, Any]]:
     engine = request.param
-    data = LOADERS[engine](TABLE, tmp_path)
+    data = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     if engine == "csv":
-        return engine, data, as_csv_reads(TABLE), in_csv(PAIRS)
-    return engine, data, TABLE, PAIRS
+        return engine, data, as_csv_reads(AWKWARD_PEOPLE), in_csv(PAIRS)
+    return engine, data, AWKWARD_PEOPLE, PAIRS
 
 
 def test_new_values(loaded: Any, tmp_path: Path) -> None:
@@ -227,7 +218,7 @@ def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", DATABASES)
 def test_types_of_untouched_columns_stay(engine: str, tmp_path: Path) -> None:
-    source = LOADERS[engine](TABLE, tmp_path)
+    source = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     result = source.recode(Recoding(keep=KEEP, mappings={"name": NAMELESS["name"]}), target="recoded")
     with source._connected("test") as connection:
         before = {column.name: column.type for column in source._describe(connection)}
@@ -235,13 +226,13 @@ def test_types_of_untouched_columns_stay(engine: str, tmp_path: Path) -> None:
         after = {column.name: column.type for column in result._describe(connection)}
     assert after == {name: before[name] for name in KEEP}
     assert counted(result) == count_rows(
-        recode_rows(TABLE.names, TABLE.rows, keep=KEEP, mappings={"name": PAIRS["name"]})
+        recode_rows(AWKWARD_PEOPLE.names, AWKWARD_PEOPLE.rows, keep=KEEP, mappings={"name": PAIRS["name"]})
     )
 
 
 @pytest.mark.parametrize("engine", DATABASES)
 def test_a_failure_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
-    source = LOADERS[engine](TABLE, tmp_path)
+    source = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     present = tables(source) | {"kept"}
     good = source.recode(Recoding(keep=("rest",), mappings={}), target="kept")
     before = good.fingerprint()
@@ -251,10 +242,3 @@ def test_a_failure_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
     assert tables(source) == present
     replaced = source.recode(Recoding(keep=("name",), mappings={}), target="kept")
     assert replaced.columns == ("name",)
-
-
-def tables(source: SqlTable) -> set[str]:
-    names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
-    query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
-    with source._connected("listing tables") as connection:
-        return {row[0] for row in connection.execute(sa.text(query)).all()}

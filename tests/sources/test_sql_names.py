@@ -11,11 +11,6 @@ from privacy_plugin.sources.sql_rules import rules_of
 from tests.sources.loading import shared_postgresql
 
 
-@pytest.fixture
-def sqlite() -> sa.Engine:
-    return sa.create_engine("sqlite://")
-
-
 def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
     with sqlite.begin() as connection:
         connection.exec_driver_sql('CREATE TABLE "a""b" AS SELECT 1 AS x')

@@ -12,8 +12,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.content import content_fingerprint
 from privacy_plugin.sources.drawn_rows import arrived, as_text
-from tests.sources.loading import ENGINES, LOADERS, text_table
-from tests.sources.test_publish import target_of
+from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
 COLUMNS = ["age group", "Größe", "score", "smokes", "born", "seen", "none"]
 DRAWN = FrequencyTable.from_rows(

@@ -1,0 +1,20 @@
+"""What the tests of databases tell and ask them directly."""
+
+import sqlalchemy as sa
+
+from privacy_plugin.sources import SqlTable
+
+
+def run(engine: sa.Engine, *statements: str) -> None:
+    with engine.begin() as connection:
+        for statement in statements:
+            result = connection.exec_driver_sql(statement)
+            if result.returns_rows:
+                result.all()
+
+
+def tables(source: SqlTable) -> set[str]:
+    names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
+    query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
+    with source._connected("listing tables") as connection:
+        return {row[0] for row in connection.execute(sa.text(query)).all()}

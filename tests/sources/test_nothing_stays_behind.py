@@ -1,0 +1,102 @@
+"""What is published keeps nothing of rows that were left out: no stored text, no dictionary, no label."""
+
+import pickle
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.sources import open_source, sql_table
+from tests.engines import spark_session
+
+SECRET = "of one who was left out"
+
+
+def _stored_frames() -> dict[str, Any]:
+    """Frames whose columns may still store a text of a row that was taken out."""
+    shown = [f"long enough to be stored apart {row}" for row in range(60)]
+    texts = [*shown, SECRET]
+    polars = pl.DataFrame(
+        {
+            "text": texts,
+            "bytes": [text.encode() for text in texts],
+            "list": [[text] for text in texts],
+            "record": [{"field": text} for text in texts],
+            "category": pl.Series(texts, dtype=pl.Categorical),
+            "enumeration": pl.Series(texts, dtype=pl.Enum(texts)),
+        }
+    )
+    dictionary = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
+    pandas = pd.DataFrame({"category": texts, "dictionary": texts}).astype(
+        {"category": "category", "dictionary": dictionary}
+    )
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    arrow = pa.table(
+        {
+            "text": texts,
+            "list": [[text] for text in texts],
+            "list of a dictionary": pa.array([[text] for text in texts], pa.list_(encoded)),
+            "record of a dictionary": pa.array([{"field": text} for text in texts], pa.struct([("field", encoded)])),
+            "pair of a dictionary": pa.array([[text, text] for text in texts], pa.list_(encoded, 2)),
+            "map of a dictionary": pa.array([[(text, text)] for text in texts], pa.map_(pa.string(), encoded)),
+            "list of a view": pa.array([[text] for text in texts], pa.list_(pa.string_view())),
+        }
+    )
+    return {
+        "polars, filtered": polars.filter(pl.col("text") != SECRET),
+        "polars, sliced": polars.slice(0, 60),
+        "pandas, sliced": pandas.iloc[:60],
+        "pandas, filtered": pandas[[True] * 60 + [False]],
+        "arrow, sliced": arrow.slice(0, 60),
+        "pandas of Arrow, sliced": arrow.to_pandas(types_mapper=pd.ArrowDtype).iloc[:60],
+    }
+
+
+@pytest.mark.parametrize("case", _stored_frames())
+def test_nothing_is_stored_of_rows_that_were_left_out(case: str) -> None:
+    """Dagster's IO manager pickles what is released; a text that no row shows could still be in it."""
+    frame = _stored_frames()[case]
+    source = open_source(frame)
+    published = source.publish(None, columns=source.columns, verify=lambda copy: None)
+    assert open_source(published).fingerprint() == source.fingerprint()
+    assert SECRET.encode() not in pickle.dumps(published)
+
+
+@pytest.mark.parametrize("through", ["sqlalchemy", "relation"])
+def test_an_enumeration_lists_no_value_of_rows_that_were_left_out(through: str) -> None:
+    """Made of all values of a column, it goes on naming those that a generalization dropped."""
+    engine = sa.create_engine("duckdb:///:memory:", poolclass=sa.StaticPool)
+    with engine.begin() as connection:
+        for statement in (
+            f"CREATE TABLE raw AS SELECT 'flu' AS disease UNION ALL SELECT '{SECRET}'",
+            "CREATE TYPE diseases AS ENUM (SELECT DISTINCT disease FROM raw)",
+            "CREATE TABLE judged AS SELECT CAST(disease AS diseases) AS disease FROM raw WHERE disease = 'flu'",
+        ):
+            connection.exec_driver_sql(statement)
+        raw: Any = connection.connection.driver_connection
+    data = sql_table(engine, "judged") if through == "sqlalchemy" else raw.table("judged")
+    source = open_source(data)
+    staged: list[Any] = []
+    target = "released" if through == "sqlalchemy" else None
+    released = source.publish(target, columns=["disease"], verify=lambda copy: staged.append(copy.fingerprint()))
+    assert staged == [source.fingerprint()]
+    shown = raw.table("released") if through == "sqlalchemy" else released
+    assert SECRET not in str(shown.types)
+    assert shown.fetchall() == [("flu",)]
+
+
+@pytest.mark.spark
+def test_what_spark_keeps_beside_a_column_stays_behind() -> None:
+    """An indexer of Spark's writes all labels of a column into its metadata."""
+    from pyspark.sql import functions
+
+    labels = {"ml_attr": {"vals": ["flu", SECRET]}}
+    frame = spark_session().createDataFrame([("flu",)] * 3, ["a `disease`"])
+    marked = frame.select(functions.col("`a ``disease```").alias("a `disease`", metadata=labels))
+    assert SECRET in marked.schema.json()
+    published = open_source(marked).publish(None, columns=["a `disease`"], verify=lambda copy: None)
+    assert SECRET not in published.schema.json()
+    assert published.columns == ["a `disease`"]

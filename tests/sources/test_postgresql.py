@@ -1,0 +1,158 @@
+"""What is particular to PostgreSQL: collations, unusual types, settings of a connection, schemas."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+
+from privacy_plugin.errors import ColumnError, SourceError
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import open_source, sql_table
+from tests.sources.databases import run
+from tests.sources.reading import values
+
+pytestmark = pytest.mark.postgres
+
+
+def test_collations_do_not_merge(postgresql: sa.Engine) -> None:
+    run(
+        postgresql,
+        "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)",
+        "CREATE EXTENSION citext",
+        "CREATE TABLE t (a text COLLATE blind, b citext, c char(4), d varchar COLLATE blind, k int DEFAULT 1)",
+        "INSERT INTO t VALUES ('x', 'x', 'x', 'é'), ('X', 'X', 'x ', 'e'), ('x', 'x', 'X', 'É')",
+    )
+    with postgresql.connect() as connection:
+        merged = connection.exec_driver_sql("SELECT count(DISTINCT a), count(DISTINCT b) FROM t").one()
+    assert tuple(merged) == (1, 1)  # what PostgreSQL itself would say
+    source = sql_table(postgresql, "t")
+    assert source.frequencies(["a"]).counts.tolist() == [1, 2]
+    assert source.frequencies(["b"]).counts.tolist() == [1, 2]
+    assert source.frequencies(["c"]).counts.tolist() == [1, 2]  # char(4) ignores trailing blanks by definition
+    assert source.frequencies(["d"]).counts.tolist() == [1, 1, 1]
+    assert source.frequencies(["k"], unit="a").counts.tolist() == [2]
+    recoding = Recoding(keep=("a", "b"), mappings={"a": {"x": "1", "X": "2"}, "b": {"x": "1", "X": "2"}})
+    assert source.recode(recoding, target="r").frequencies(["a", "b"]).counts.tolist() == [2, 1]
+
+
+def test_short_floats_are_what_they_are(postgresql: sa.Engine) -> None:
+    run(postgresql, "CREATE TABLE t (x real)", "INSERT INTO t VALUES (0.1), ('NaN'), (NULL), (0.1), (0.10000001)")
+    table = sql_table(postgresql, "t").frequencies(["x"])
+    elsewhere = pa.table({"x": pa.array([0.1, None, None, 0.1, 0.10000001], type=pa.float32())})
+    assert table.dictionaries == open_source(elsewhere).frequencies(["x"]).dictionaries
+    assert table.counts.tolist() == [2, 2, 1]
+    new: Any = {value: str(number) for number, value in enumerate(table.dictionaries[0])}
+    recoded = sql_table(postgresql, "t").recode(Recoding(keep=("x",), mappings={"x": new}), target="r")
+    assert recoded.frequencies(["x"]).counts.tolist() == [2, 2, 1]
+
+
+def test_wide_tables_are_published_in_the_order_of_their_content(postgresql: sa.Engine) -> None:
+    """A query has too few entries for as many columns and what each is ordered by."""
+    names = [f"c{number}" for number in range(900)]
+    run(
+        postgresql,
+        f"CREATE TABLE t ({' json, '.join(names)} json)",
+        "INSERT INTO t (c0, c899) VALUES ('1', '3'), ('1', NULL), ('1', '2'), ('0', '4')",
+    )
+    source = sql_table(postgresql, "t")
+    copy = source.publish("copy", columns=names, verify=lambda copy: None)
+    assert copy.fingerprint() == source.fingerprint()
+    with postgresql.connect() as connection:
+        shown = connection.exec_driver_sql("SELECT c0, c899 FROM copy").all()
+    assert [tuple(row) for row in shown] == [(0, 4), (1, 2), (1, 3), (1, None)]
+
+
+def test_unusual_types(postgresql: sa.Engine) -> None:
+    run(
+        postgresql,
+        "CREATE TYPE mood AS ENUM ('good', 'bad')",
+        "CREATE DOMAIN zip AS text CHECK (value <> '')",
+        "CREATE TYPE pair AS (a int, b text)",
+        "CREATE TABLE t (m mood, j json, jb jsonb, z zip, p pair, ar float8[], iv interval, u uuid, y bytea, "
+        "n numeric, f4 float4, ts timestamptz, tt time, tz timetz, ip inet, mo money, r int4range, vb varbit)",
+        """INSERT INTO t VALUES
+        ('good', '{"a": 1}', '{"a": 1}', '02138', (1, 'x'), '{0.1}', '1 month',
+         '00000000-0000-0000-0000-000000000001', '\\x00', '1.10', '0.1', '2024-01-01 00:00+02', '10:00', '10:00+01',
+         '10.0.0.1', '1.50', '[1,2)', '01'),
+        ('bad', '{"a":1}', '{"a": 2}', '2138', (1, 'X'), '{0.10000000000000002}', '30 days',
+         '00000000-0000-0000-0000-000000000002', '\\x01', '1.1000000000000000000000000000000001', '0.2',
+         '2024-01-01 00:00+01', '10:01', '10:00+02', '10.0.0.2', '1.51', '[1,3)', '001')""",
+    )
+    source = sql_table(postgresql, "t")
+    for name in source.columns:
+        assert source.frequencies([name]).counts.tolist() == [1, 1], name
+    assert values(source, "m") == ["bad", "good"]
+    assert values(source, "z") == ["02138", "2138"]
+    assert values(source, "n")[0] == Decimal("1.1")
+    assert values(source, "ts") == [datetime(2023, 12, 31, 22), datetime(2023, 12, 31, 23)]
+    run(postgresql, "CREATE TABLE half AS SELECT * FROM t LIMIT 1")
+    run(postgresql, "INSERT INTO half SELECT * FROM half")
+    for name in source.columns:
+        assert source.fingerprint([name]) != sql_table(postgresql, "half").fingerprint([name]), name
+    copy = source.publish("copy", columns=source.columns, verify=lambda staging: None)
+    assert copy.fingerprint() == source.fingerprint()
+
+
+def test_the_fingerprint_does_not_follow_settings(postgresql: sa.Engine) -> None:
+    run(
+        postgresql,
+        "CREATE TABLE t AS SELECT now() AS a, current_date AS b, interval '1 day' AS c, 0.1::float8 AS d",
+    )
+    before = sql_table(postgresql, "t").fingerprint()
+    with postgresql.connect() as connection:
+        connection.exec_driver_sql("SET TIME ZONE 'Asia/Tokyo'")
+        connection.exec_driver_sql("SET DateStyle = 'German'")
+        connection.exec_driver_sql("SET IntervalStyle = 'iso_8601'")
+        assert sql_table(connection, "t").fingerprint() == before
+
+
+def test_rounded_floats_are_refused(postgresql: sa.Engine) -> None:
+    run(postgresql, "CREATE TABLE t AS SELECT 0.1::float8 + 0.2 AS a UNION ALL SELECT 0.3")
+    assert sql_table(postgresql, "t").frequencies(["a"]).distinct == 2
+    with postgresql.connect() as connection:
+        connection.exec_driver_sql("SET extra_float_digits = 0")
+        with pytest.raises(SourceError, match="extra_float_digits"):
+            sql_table(connection, "t").frequencies(["a"])
+
+
+def test_nan_is_missing(postgresql: sa.Engine) -> None:
+    run(
+        postgresql,
+        "CREATE TABLE t (a float8, n numeric, k int)",
+        "INSERT INTO t VALUES ('NaN', 'NaN', 1), (NULL, NULL, 2), ('-0', 0, 3), (0, '-0', 4)",
+    )
+    source = sql_table(postgresql, "t")
+    assert source.frequencies(["a"], unit="k").counts.tolist() == [2, 2]
+    assert source.frequencies(["n"], unit="k").counts.tolist() == [2, 2]
+
+
+def test_endless_dates_are_refused_in_words(postgresql: sa.Engine) -> None:
+    run(postgresql, "CREATE TABLE t AS SELECT 'infinity'::date AS d")
+    with pytest.raises(SourceError, match="grouping failed"):
+        sql_table(postgresql, "t").frequencies(["d"])
+
+
+def test_schemas_and_search_path(postgresql: sa.Engine) -> None:
+    run(postgresql, "CREATE SCHEMA clinic", "CREATE TABLE clinic.t AS SELECT 1 AS a", 'CREATE SCHEMA "100%%"')
+    assert sql_table(postgresql, "clinic.t").frequencies(["a"]).rows == 1
+    with pytest.raises(SourceError, match="42P01"):
+        _ = sql_table(postgresql, "t").columns
+    published = sql_table(postgresql, "clinic.t").publish("t", columns=["a"], verify=lambda copy: None)
+    assert published.row_count() == 1
+    odd = sql_table(postgresql, "clinic.t").publish('"100%"."50%"', columns=["a"], verify=lambda copy: None)
+    assert odd.row_count() == sql_table(postgresql, '"100%"."50%"').row_count() == 1
+
+
+def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:
+    run(postgresql, "CREATE TABLE t AS SELECT 1 AS a")
+    engine = sa.create_engine(postgresql.url, isolation_level="AUTOCOMMIT")
+    source = sql_table(engine, "t")
+    with source.snapshot() as held:
+        run(postgresql, "INSERT INTO t VALUES (2)")
+        assert held.row_count() == 1
+    with pytest.raises(ColumnError):
+        source.publish("copy", columns=["b"], verify=lambda copy: None)
+    assert source.publish("copy", columns=["a"], verify=lambda copy: None).row_count() == 2
