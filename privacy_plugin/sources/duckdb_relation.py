@@ -26,10 +26,10 @@ from privacy_plugin.sources.duckdb_terms import (
     cell_text,
     group_decoder,
     group_term,
-    is_enumeration,
     quote,
     row_hash,
-    stable_type,
+    shown,
+    shown_type,
 )
 from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table, renaming
 from privacy_plugin.sources.numbered import NumberedRows, example_lines, require_no_targets
@@ -132,7 +132,7 @@ class DuckDBRelation:
         with told_as_source_error("fingerprinting"):
             rows, buckets = checked_buckets(self._asked(query).fetchall())
         require_groups(rows, self.row_count)
-        types = [stable_type(self._types[name]) for name in chosen]
+        types = [shown_type(self._types[name]) for name in chosen]
         return compose(scheme=SCHEME, columns=chosen, rows=rows, buckets=buckets, types=types)
 
     @contextmanager
@@ -173,9 +173,9 @@ class DuckDBRelation:
     def numbered(self, wanted: NumberedRows) -> Any:
         """Return the relation that repeats an example of every distinct row, with a number beside it."""
         labels = [f"c{position}" for position in range(len(wanted.table.columns))]
-        shown = [f"{quote(name)} AS {label}" for name, label in zip(wanted.table.columns, labels, strict=True)]
+        listed = [f"{self._shown(name)} AS {label}" for name, label in zip(wanted.table.columns, labels, strict=True)]
         terms = ", ".join(self._term(name) for name in wanted.table.columns)
-        rows = f"SELECT {', '.join(shown)}, row_number() OVER (PARTITION BY {terms}) AS place FROM {_ALIAS}"
+        rows = f"SELECT {', '.join(listed)}, row_number() OVER (PARTITION BY {terms}) AS place FROM {_ALIAS}"
         query = f"SELECT {', '.join(labels)}, row_number() OVER () AS line FROM ({rows}) WHERE place = 1"
         with told_as_source_error("reading"):
             examples = self._asked(query).materialize()
@@ -205,8 +205,7 @@ class DuckDBRelation:
 
     def ordered(self, columns: Sequence[str]) -> Any:
         """Return the relation of some columns as it is released: in the order of its content, enumerations as text."""
-        shown = {n: f"CAST({quote(n)} AS VARCHAR)" if is_enumeration(self._types[n]) else quote(n) for n in columns}
-        listed = ", ".join(f"{term} AS {quote(name)}" for name, term in shown.items())
+        listed = ", ".join(f"{self._shown(name)} AS {quote(name)}" for name in columns)
         return self._asked(f"SELECT {listed} FROM {_ALIAS} ORDER BY {', '.join(map(self._term, columns))}")
 
     def recoded(self, recoding: Recoding) -> Any:
@@ -249,9 +248,20 @@ class DuckDBRelation:
             matches = [f"h.v{i} = {_translated(place, 'number')}" for i, place in enumerate(places)]
             source += f" LEFT JOIN privacy_plugin_hidden AS h ON {' AND '.join(matches)}"
             condition = " WHERE h.v0 IS NULL" if recoding.suppression == "drop" else ""
-        chosen = ", ".join(_output(translator, name) for name in recoding.keep)
+        chosen = ", ".join(f"{self._output(translator, name)} AS {quote(name)}" for name in recoding.keep)
         with told_as_source_error("recoding"):
             return self._relation.query(_ALIAS, f"SELECT {chosen} FROM {source}{condition}")
+
+    def _output(self, translator: Translator, name: str) -> str:
+        if name not in translator.text_columns:
+            return self._shown(name, "s.")
+        text = _translated(translator.coded_columns.index(name), "new")
+        if name in translator.recoding.combined_columns:
+            place = translator.recoding.combined_columns.index(name)
+            text = f"CASE WHEN c.n0 IS NULL THEN {OWN}.error('{_UNKNOWN}') ELSE c.t{place} END"
+        if name in translator.masked_columns:
+            text = f"CASE WHEN h.v0 IS NOT NULL THEN '{SUPPRESSED}' ELSE {text} END"
+        return text
 
     def _distinct(self, name: str) -> tuple[list[str | None], list[Any]]:
         """Return the distinct values of a column, as texts that identify them and as values."""
@@ -265,6 +275,9 @@ class DuckDBRelation:
 
     def _asked(self, query: str) -> Any:
         return self._relation.query(_ALIAS, query)
+
+    def _shown(self, name: str, qualifier: str = "") -> str:
+        return shown(qualifier + quote(name), self._types[name])
 
     def _term(self, name: str) -> str:
         return group_term(quote(name), self._types[name])
@@ -319,18 +332,6 @@ def _joined_sides(sides: Sequence[Any], width: int) -> Any:
             .aggregate(f"{kept}, {_SUMS}", f"inside, {kept}")
             .to_arrow_table()
         )
-
-
-def _output(translator: Translator, name: str) -> str:
-    if name not in translator.text_columns:
-        return f"s.{quote(name)}"
-    text = _translated(translator.coded_columns.index(name), "new")
-    if name in translator.recoding.combined_columns:
-        place = translator.recoding.combined_columns.index(name)
-        text = f"CASE WHEN c.n0 IS NULL THEN {OWN}.error('{_UNKNOWN}') ELSE c.t{place} END"
-    if name in translator.masked_columns:
-        text = f"CASE WHEN h.v0 IS NOT NULL THEN '{SUPPRESSED}' ELSE {text} END"
-    return f"{text} AS {quote(name)}"
 
 
 def _translated(position: int, what: str) -> str:

@@ -1,5 +1,6 @@
 """DuckDB expressions whose equality is the equality of values: shared by relations, files and SQLAlchemy tables."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,6 +38,9 @@ _FLOATING = frozenset({"FLOAT", "DOUBLE"})
 _ZONED = {"TIMESTAMP WITH TIME ZONE": "epoch_us", "TIMESTAMPTZ_NS": "epoch_ns"}
 _HUGE = frozenset({"HUGEINT", "UHUGEINT", "BIGNUM", "VARINT"})
 
+# In a type as DuckDB writes it: a member's quoted name, which may say anything, or an enumeration.
+_NAME_OR_ENUMERATION = re.compile(r"""(?P<name>"(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*\)""")
+
 SCHEME = "duckdb-sha256-1"
 
 # Any user of a database may define a macro sha256, isnan or "+", even count_star, which count(*) stands for, and
@@ -57,7 +61,8 @@ def quote(name: str) -> str:
 
 
 def group_term(column: str, kind: str) -> str:
-    """Return the expression to group a (quoted) column by: no collation, and NaN is missing."""
+    """Return the expression to group a (quoted) column by: no collation, NaN is missing, enumerations are text."""
+    column, kind = shown(column, kind), shown_type(kind)
     if kind in _EXACT or kind.startswith("DECIMAL("):
         return column
     _require_telling_text(kind)
@@ -72,20 +77,23 @@ def group_decoder(kind: str) -> Callable[[Any], Any] | None:
     return _whole_number if kind in _HUGE else None
 
 
-def stable_type(kind: str) -> str:
-    """Name a type for the fingerprint; an enumeration's list of values is no content, and a release has text."""
-    if is_enumeration(kind):
-        return "VARCHAR"
-    return "ENUM" if kind.startswith("ENUM(") else kind
+def shown_type(kind: str) -> str:
+    """Name the type that a release has: an enumeration, however deep inside, lists values that no row may have.
+
+    >>> shown_type("STRUCT(seen DATE, found ENUM('flu', 'it''s')[])")
+    'STRUCT(seen DATE, found VARCHAR[])'
+    """
+    return _NAME_OR_ENUMERATION.sub(lambda found: found["name"] or "VARCHAR", kind)
 
 
-def is_enumeration(kind: str) -> bool:
-    """Tell whether a type lists values, of which some may belong to rows that were left out."""
-    return kind.startswith("ENUM(") and kind.endswith(")")
+def shown(column: str, kind: str) -> str:
+    """Return a (quoted) column with the type of `shown_type`."""
+    return column if shown_type(kind) == kind else f"CAST({column} AS {shown_type(kind)})"
 
 
 def cell_text(column: str, kind: str) -> str:
     """Return a text that tells any two values of the column apart and does not depend on settings; NULL if missing."""
+    column, kind = shown(column, kind), shown_type(kind)
     _require_telling_text(kind)
     if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
         return f"CASE WHEN {_is_nan(column)} THEN NULL ELSE CAST({OWN}.add({column}, 0) AS VARCHAR) END"

@@ -71,9 +71,22 @@ def _copied(column: pl.Series, rows: Integers) -> pl.Series:
         return column[rows]
     copy = pl.Series(column.name, column.to_arrow().take(pa.array(rows)), dtype=column.dtype)
     if not isinstance(column.dtype, pl.Enum):
-        return copy
+        return copy.cast(_without_enumerations(column.dtype))
     used = set(copy.unique())
     return copy.cast(pl.String).cast(pl.Enum([value for value in column.dtype.categories if value in used]))
+
+
+def _without_enumerations(kind: Any) -> Any:
+    """Make text of enumerations inside of lists and records: they list values that no row may have."""
+    if isinstance(kind, pl.Enum):
+        return pl.String
+    if isinstance(kind, pl.Array):
+        return pl.Array(_without_enumerations(kind.inner), kind.size)
+    if isinstance(kind, pl.List):
+        return pl.List(_without_enumerations(kind.inner))
+    if isinstance(kind, pl.Struct):
+        return pl.Struct({field.name: _without_enumerations(field.dtype) for field in kind.fields})
+    return kind
 
 
 class PolarsLazySource:

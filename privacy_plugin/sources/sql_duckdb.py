@@ -53,9 +53,9 @@ class DuckDBRules:
         """Change nothing: all values of a column are of its type."""
         return expression
 
-    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
-        """Make text of an enumeration: its type lists values that no row may have."""
-        return sa.cast(expression, sa.String) if duckdb_terms.is_enumeration(column.type) else expression
+    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Make text of enumerations, which list values that no row may have."""
+        return sa.literal_column(duckdb_terms.shown(_quoted(column), column.type))
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read huge numbers, which travel as text."""
@@ -91,7 +91,7 @@ class DuckDBRules:
 
     def fingerprint_type(self, column: SqlColumn) -> str:
         """Name the type that the text of a cell leaves open."""
-        return duckdb_terms.stable_type(column.type)
+        return duckdb_terms.shown_type(column.type)
 
     def definition(self, column: SqlColumn) -> None:
         """Leave the type to the query."""

@@ -52,7 +52,7 @@ def numbered_query(
 
 def _examples(rules: Rules, origin: Origin, columns: list[SqlColumn], labels: list[str]) -> sa.Select[Any]:
     """Select one row of every combination of values, as it is stored, and number them."""
-    shown = [origin.column(column.name).label(label) for column, label in zip(columns, labels, strict=True)]
+    shown = [rules.shown(origin, column).label(label) for column, label in zip(columns, labels, strict=True)]
     place = sa.func.row_number().over(partition_by=[rules.term(origin, column) for column in columns])
     rows = sa.select(*shown, place.label("place")).select_from(origin.clause).subquery("rows_of_examples")
     line: Expression = sa.literal_column("row_number() OVER ()").label(_LINE)

@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import OID
 from sqlalchemy.engine import Connection, default
+from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import checked_buckets
+from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
@@ -32,18 +35,14 @@ class PostgresqlRules:
     functions = sa.func.pg_catalog  # else another's count(text) would fit text better than PostgreSQL's count("any")
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
-        """Look up the types that a query without rows reports; a domain reports its base type."""
+        """Look up the types; a domain counts as its base type, and an enumeration as text."""
         _require_own_names(connection)
-        names, codes = names_of(connection, origin)
-        wanted = [int(code) for code in codes]
-        rows = connection.execute(
-            sa.text("SELECT oid::int8, typname::text FROM pg_catalog.pg_type WHERE oid::int8 = ANY(:wanted)"),
-            {"wanted": wanted},
-        )
-        types = {int(row[0]): str(row[1]) for row in rows}
+        names = checked_names(names_of(connection, origin)[0])
+        types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
         plain = _bytewise_columns(connection, origin)
         columns = tuple(
-            SqlColumn(name=n, type=types.get(c, ""), bytewise=n in plain) for n, c in zip(names, wanted, strict=True)
+            SqlColumn(name=name, type=str(kind), shown_as=shown_as, bytewise=name in plain)
+            for name, (kind, shown_as) in zip(names, types, strict=True)
         )
         _require_exact_floats(connection, columns)
         return columns
@@ -72,9 +71,10 @@ class PostgresqlRules:
         """Change nothing: all values of a column are of its type."""
         return expression
 
-    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
-        """Change nothing: an enumeration is a type of the database, whatever table uses it."""
-        return expression
+    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Cast away the types that list values, or may hold one that does."""
+        expression = origin.column(column.name)
+        return expression if column.shown_as is None else sa.cast(expression, _Named(column.shown_as))
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Take the values as the driver reads them."""
@@ -138,13 +138,40 @@ class PostgresqlRules:
 
     def _cell(self, origin: Origin, column: SqlColumn) -> Expression:
         """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
-        expression = origin.column(column.name)
+        expression = self.shown(origin, column)
         if column.type in ("float4", "float8"):
             return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(f"0::{column.type}")
         return sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
 
 
+class _Named(sa.types.UserDefinedType[Any]):
+    """A type by the name that PostgreSQL gave it."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **options: Any) -> str:
+        return self.name
+
+
 RULES = PostgresqlRules()
+
+# An enumeration lists its values, and so may what a domain checks; composites and ranges are made of either. What is
+# left are PostgreSQL's own types and the base types of extensions. (-1, unlike NULL, names types of any length.)
+_TYPES = sa.text(
+    "WITH RECURSIVE based AS ("
+    "SELECT place, oid AS declared, oid FROM pg_catalog.unnest(CAST(:declared AS oid[])) WITH ORDINALITY g(oid, place) "
+    "UNION ALL SELECT place, declared, typbasetype FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype = 'd'"
+    "), described AS (SELECT *, typcategory = 'A' AND typelem <> 0 AS listed "
+    "FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype <> 'd'"
+    "), judged AS (SELECT d.*, e.typtype = 'b' OR e.typnamespace = 'pg_catalog'::regnamespace AS harmless "
+    "FROM described d JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN listed THEN d.typelem ELSE d.oid END) "
+    "SELECT CASE WHEN harmless THEN typname::text WHEN listed THEN '_text' ELSE 'text' END, "
+    "CASE WHEN harmless AND declared = oid THEN NULL WHEN harmless THEN pg_catalog.format_type(oid, -1) "
+    "WHEN listed THEN 'text[]' ELSE 'text' END FROM judged ORDER BY place"
+)
 
 _STORED = sa.text(
     "WITH RECURSIVE parts(oid) AS (SELECT pg_catalog.to_regclass(:name)::oid "
@@ -152,6 +179,16 @@ _STORED = sa.text(
     "SELECT coalesce(pg_catalog.bool_and(relkind IN ('r', 'p', 'm') "
     "AND NOT pg_catalog.row_security_active(c.oid)), false) FROM parts JOIN pg_catalog.pg_class c ON c.oid = parts.oid"
 )
+
+
+def _declared_types(connection: Connection, origin: Origin, names: Sequence[str]) -> list[int]:
+    """Ask for the types that a copy would get, without reading rows: of a result, domains report their base types."""
+    nothing = origin.everything().subquery("nothing")
+    columns: list[Expression] = [sa.column(quoted_name(name, True), _selectable=nothing) for name in names]
+    types = [sa.cast(sa.func.pg_catalog.pg_typeof(column), OID) for column in columns]
+    always = sa.select(sa.literal_column("1")).subquery("always")
+    joined = always.outerjoin(nothing, sa.true())
+    return [int(oid) for oid in connection.execute(sa.select(*types).select_from(joined)).one()]
 
 
 def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:

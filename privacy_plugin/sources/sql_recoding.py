@@ -117,7 +117,8 @@ class SqlRecoder:
     ) -> sa.Select[Any]:
         chosen = []
         for name in translator.recoding.keep:
-            expression = texts[name] if name in translator.text_columns else self._origin.column(name)
+            unchanged = self._rules.shown(self._origin, self._described[name])
+            expression = texts[name] if name in translator.text_columns else unchanged
             if hidden is not None and name in translator.masked_columns:
                 mark: Expression = sa.literal_column(f"'{SUPPRESSED}'")
                 expression = sa.case((hidden.c.v0.is_not(None), mark), else_=expression)

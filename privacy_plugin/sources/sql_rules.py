@@ -25,6 +25,7 @@ class SqlColumn:
 
     name: str
     type: str
+    shown_as: str | None = None  # the type of the column where it is written, if its own could list values
     bytewise: bool = False  # its own equality is known to be that of the bytes
 
 
@@ -72,8 +73,8 @@ class Rules(Protocol):
     def kept(self, expression: Expression) -> Expression:
         """Return the expression so that a table made from it keeps every value as it is."""
 
-    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
-        """Return a column for a release: with a type that tells nothing of rows which are not in it."""
+    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Return the column for a table that is written: with a type that tells nothing of rows which are not in it."""
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""

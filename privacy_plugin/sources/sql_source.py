@@ -204,8 +204,7 @@ class SqlTable:
         return bool(self._origin.rests_on) and self._rules.is_stored(connection, self._origin.rests_on)
 
     def _selected(self, columns: Sequence[SqlColumn]) -> sa.Select[Any]:
-        shown = [(column.name, self._rules.shown(self._origin.column(column.name), column)) for column in columns]
-        chosen = [expression.label(quoted_name(name, True)) for name, expression in shown]
+        chosen = [self._rules.shown(self._origin, c).label(quoted_name(c.name, True)) for c in columns]
         return sa.select(*chosen).select_from(self._origin.clause)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":

@@ -53,9 +53,9 @@ class SqliteRules:
         """Take the affinity away: by it a copy of a view of numbers and text may make the text '01' the number 1."""
         return sa.UnaryExpression(expression, operator=custom_op("+"))
 
-    def shown(self, expression: Expression, column: SqlColumn) -> Expression:
+    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
         """Change nothing: a declared type lists no values."""
-        return expression
+        return origin.column(column.name)
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
