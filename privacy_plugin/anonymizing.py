@@ -123,7 +123,8 @@ def _drawn(
     table = source.frequencies(draw.columns)
     run = draw.prepared(table, generator)
     _require_within(policy, draw, ledger)
-    _require_writable(source, draw.rehearsal(table), target)
+    for rehearsal in draw.rehearsals(table):
+        _require_writable(source, rehearsal, target)
     with spending(draw.cost, ledger=ledger, dataset=policy.dataset, private=generator is None) as spent:
         _tell(progress, "drawing")
         drawn = run()

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -47,9 +47,9 @@ class Draw(Method):
         What is drawn has `frequencies` and tells about itself with `to_dict`.
         """
 
-    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
-        """Return rows to write aside before anything is spent: all values that may be drawn, or a row of dashes."""
-        return FrequencyTable.from_rows(table.columns, [["-"] * len(table.columns)])
+    @abstractmethod
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Return tables to write aside before anything is spent: together they hold all values that may be drawn."""
 
     def unmet(self, total: Budget) -> Requirement | None:
         """Return the requirement on the privacy budget that a total would not meet, if there is one."""
@@ -105,6 +105,12 @@ class LatticeDraw(Draw):
         chosen = {name: self.hierarchies[name] for name in self.columns}
         return prepare(table, hierarchies=chosen, **self.options, generator=generator).draw
 
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Every level of every column: which of them is drawn decides what type the column needs."""
+        levels = [self.hierarchies[name].levels(table.dictionary(name), column=name) for name in self.columns]
+        for level in range(max(column.height for column in levels) + 1):
+            yield _every_value(self.columns, [column.dictionaries[min(level, column.height)] for column in levels])
+
 
 class SynthesisDraw(Draw):
     """A synthetic table of all released columns."""
@@ -126,9 +132,9 @@ class SynthesisDraw(Draw):
         require_synthesis(table, **self.options)
         return partial(synthesize, table, columns=list(self.columns), **self.options, generator=generator)
 
-    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
         """Every value of the domains."""
-        return _every_value(table, self.options.get("domains"))
+        yield _every_value_of_domains(table, self.options.get("domains"))
 
 
 class ResponseDraw(Draw):
@@ -147,13 +153,16 @@ class ResponseDraw(Draw):
         require_randomizable(table, epsilon=self.options["epsilon"], domains=self.options.get("domains"))
         return partial(randomize_cells, table, **self.options, generator=generator)
 
-    def rehearsal(self, table: FrequencyTable) -> FrequencyTable:
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
         """Every value of the domains."""
-        return _every_value(table, self.options.get("domains"))
+        yield _every_value_of_domains(table, self.options.get("domains"))
 
 
-def _every_value(table: FrequencyTable, domains: Mapping[str, Sequence[Any]] | None) -> FrequencyTable:
+def _every_value_of_domains(table: FrequencyTable, domains: Mapping[str, Sequence[Any]] | None) -> FrequencyTable:
+    return _every_value(table.columns, [declared_domain(table, name, domains) for name in table.columns])
+
+
+def _every_value(columns: Sequence[str], known: Sequence[Sequence[Any]]) -> FrequencyTable:
     """Return as few rows as hold all values of all columns; which of them stand together says nothing."""
-    known = [declared_domain(table, name, domains) for name in table.columns]
     rows = range(max(map(len, known)))
-    return FrequencyTable.from_rows(table.columns, [[domain[row % len(domain)] for domain in known] for row in rows])
+    return FrequencyTable.from_rows(columns, [[values[row % len(values)] for values in known] for row in rows])

@@ -102,6 +102,10 @@ def test_what_a_test_generator_drew_passes_no_gate() -> None:
 
 FRAME = pd.DataFrame(people())
 PLAIN = {"columns": {"name": "identifier", "sex": "quasi_identifier", "zip": "insensitive"}}
+MIXED = {
+    "role": "quasi_identifier",
+    "hierarchy": {"table": [[100, 100, "*"], [101, "101-102", "*"], [102, "101-102", "*"]]},
+}
 REFUSED = {
     "a hierarchy that does not cover": ({"anonymize": EPSILON_SAFE}, FRAME.replace({"f": "x"}), HierarchyError),
     "fewer rows than k": ({"anonymize": EPSILON_SAFE}, FRAME.head(20), ParameterError),
@@ -117,6 +121,11 @@ REFUSED = {
     ),
     "values that no column holds": ({"anonymize": SYNTHESIZE, **PLAIN}, FRAME.assign(zip=[1, "1"] * 200), SourceError),
     "cells that no column holds": ({"anonymize": RESPONSE, **PLAIN}, FRAME.assign(zip=[2**70, 1] * 200), SourceError),
+    "a level that no column holds": (
+        {"anonymize": EPSILON_SAFE, "columns": {"name": "identifier", "sex": "identifier", "zip": MIXED}},
+        FRAME.astype({"zip": int}),
+        SourceError,
+    ),
     "no cell at all": ({"anonymize": RESPONSE}, FRAME.head(0), PrivacyPluginError),
     "an empty table": ({}, FRAME.head(0), PrivacyPluginError),
     "a column that is missing": ({}, FRAME.drop(columns="zip"), ColumnError),

@@ -73,7 +73,10 @@ def _arrow_type(name: str, values: Sequence[Value]) -> pa.DataType:
         return pa.int64() if whole else pa.float64()
     if kinds == {_TIME}:
         return pa.timestamp("us") if any(isinstance(value, datetime) for value in present) else pa.date32()
-    raise SourceError(f"column {name!r} mixes values of several kinds, or holds bytes; a drawn table has one type each")
+    raise SourceError(
+        f"column {name!r} mixes values of several kinds (in the data, or on a level of its hierarchy), or holds bytes; "
+        "a drawn table has one type each"
+    )
 
 
 def plain_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
