@@ -146,10 +146,20 @@ def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> 
             values = map(itemgetter(position), rows)  # zip(*rows) would make an object a row
             numbers = map(known[position].__getitem__, values) if position < len(known) else values
             codes[position].append(np.fromiter(numbers, dtype=np.int64, count=len(rows)))
-    result.close()
     joined = [np.concatenate(parts) for parts in codes]
+    _require_all(len(joined[-1]), cursor.rowcount)
+    result.close()
     coded = [CodedColumn(codes=c, values=list(values)) for c, values in zip(joined, known, strict=False)]
     return coded, joined[len(known) :]
+
+
+def _require_all(read: int, announced: int) -> None:
+    """Refuse a result of which somebody else read a part; SQLite announces nothing (-1)."""
+    if announced not in (-1, read):
+        raise SourceError(
+            f"the database returned {announced} groups, but only {read} were left to read; "
+            "remove the listener or the driver that reads results before the caller does"
+        )
 
 
 class _Numbers(dict[Any, int]):

@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.sources import sql_table
 from tests.sources.loading import DATABASES, LOADERS, text_table
 
@@ -26,3 +28,19 @@ def test_streamed_results_show_every_group(engine: str, options: dict[str, Any],
         assert joined.table.rows == 5
         assert connection.get_execution_options()[next(iter(options))] == next(iter(options.values()))
     assert published.row_count() == 5
+
+
+@pytest.mark.postgres
+def test_a_group_that_a_listener_reads_is_missed(tmp_path: Path) -> None:
+    table = LOADERS["postgresql"](text_table(age=["1", "2", "3"]), tmp_path)
+
+    def peek(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        if "GROUP BY" in statement:
+            cursor.fetchone()
+
+    sa.event.listen(table._bind, "after_cursor_execute", peek)
+    try:
+        with pytest.raises(SourceError, match="returned 3 groups, but only 2"):
+            table.frequencies(["age"])
+    finally:
+        sa.event.remove(table._bind, "after_cursor_execute", peek)
