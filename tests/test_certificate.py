@@ -153,6 +153,18 @@ def test_a_certificate_of_another_version_of_the_package_is_no_certificate(tmp_p
 BY_PEOPLE = pp.Policy.from_dict({**GIVEN, "columns": {**GIVEN["columns"], "name": "unit"}})
 
 
+def test_a_certificate_of_an_earlier_build_says_what_to_do(tmp_path):
+    """Such a one did not name yet whose the rows are, which must not sound as if those had changed."""
+    people = FRAME.assign(name=["a", "b", "c", "d"])
+    issued = store_of(tmp_path, frame=people, policy=BY_PEOPLE).find("visits")
+    earlier = {name: value for name, value in issued.content.items() if name != "people_fingerprint"} | {"format": 1}
+    certificate = Certificate(content=earlier, signature=certificate_module._sign(earlier, KEY))
+    with pytest.raises(CertificateError, match="another build of this one; judge this table again"):
+        require_certificate(
+            certificate, policy=BY_PEOPLE, staged=open_source(FRAME), judged=open_source(people), key=KEY
+        )
+
+
 def test_a_certificate_binds_whose_the_rows_are(tmp_path):
     people = FRAME.assign(name=["a", "b", "c", "d"])
     store = store_of(tmp_path, frame=people, policy=BY_PEOPLE)
