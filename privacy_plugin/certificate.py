@@ -35,6 +35,7 @@ KEY_VARIABLE = "PRIVACY_PLUGIN_KEY"
 _FORMAT = 2  # one more whenever a certificate says more, or its fingerprints are taken in another way
 _PACKAGE = "privacy-plugin"
 _SHORTEST_KEY = 16
+_FEWEST_CHARACTERS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,9 +255,10 @@ def signing_key() -> bytes:
     """
     given = os.environ.get(KEY_VARIABLE)
     if given is not None:
-        if len(given) < _SHORTEST_KEY or len(set(given)) < _SHORTEST_KEY // 2:
+        if _is_plain(given):
             raise CertificateError(
-                f"{KEY_VARIABLE} is too short or too plain; give at least {_SHORTEST_KEY} random characters"
+                f"{KEY_VARIABLE} is too short or too plain; give at least {_SHORTEST_KEY} random characters, such as "
+                "`openssl rand -hex 32` prints"
             )
         return os.fsencode(given)
     path = _configuration_folder() / "privacy_plugin" / "signing.key"
@@ -272,6 +274,15 @@ def signing_key() -> bytes:
         raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
     _require_own(path, found)
     return key
+
+
+def _is_plain(key: str) -> bool:
+    """Tell whether a key is short, repeats something short, or has hardly any different characters.
+
+    Of keys of 16 random hexadecimal digits that is less than one in 500 million, and of longer ones fewer.
+    """
+    repeated = (key + key).find(key, 1)  # how long the piece is that the key repeats: itself, if it repeats none
+    return repeated < _SHORTEST_KEY or len(set(key)) < _FEWEST_CHARACTERS
 
 
 def _require_own(path: Path, found: os.stat_result) -> None:

@@ -1,6 +1,7 @@
 import copy
 import json
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -387,11 +388,22 @@ def test_a_key_of_any_bytes_is_used(monkeypatch):
     assert signing_key() == bytes(range(200, 232))
 
 
-@pytest.mark.parametrize("given", ["", "short", "fifteen letters", " " * 40, "changeme" * 4])
+PLAIN_KEYS = ["", "short", "fifteen letters", " " * 40, "changeme" * 4, "a" * 30 + "b", "0123456789abcde" * 2]
+
+
+@pytest.mark.parametrize("given", PLAIN_KEYS)
 def test_a_short_key_of_the_environment_is_refused(monkeypatch, tmp_path, given):
     monkeypatch.setenv(KEY_VARIABLE, given)
     with pytest.raises(CertificateError, match="too short"):
         pp.CertificateStore(tmp_path)
+
+
+def test_no_random_key_of_the_stated_length_is_refused(monkeypatch):
+    drawn = random.Random(7)
+    for _ in range(2_000):
+        given = f"{drawn.getrandbits(64):016x}"
+        monkeypatch.setenv(KEY_VARIABLE, given)
+        assert signing_key() == given.encode()
 
 
 def test_the_key_of_the_environment_is_used(monkeypatch, tmp_path):
