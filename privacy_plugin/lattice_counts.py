@@ -10,6 +10,7 @@ import numpy as np
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.values import Value, key
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ class WalkedLattice:
 
 
 def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the sensitive columns as the walk wants them."""
+    """Return the sensitive columns as the walk wants them: codes in the order that values are meant to have."""
     if not columns:
         return {}
-    codes = np.column_stack([table.column_codes(name) for name in columns])
+    placed = [places(table.dictionary(name))[table.column_codes(name)] for name in columns]
+    codes = np.column_stack(placed).astype(np.int32)
     return {"sensitive": codes, "sensitive_sizes": [len(table.dictionary(name)) for name in columns]}
 
 

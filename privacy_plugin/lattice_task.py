@@ -22,6 +22,8 @@ from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, pack
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.order import places
+from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
 from privacy_plugin.lattice_counts import WalkedLattice, sensitive_codes, with_population
 from privacy_plugin.lattice_rules import Known, known, least_size, with_hierarchies
@@ -130,7 +132,7 @@ class LatticeTask:
     @cached_property
     def known(self) -> Known:
         """What one walk over the lattice can know."""
-        dictionaries = {name: self.table.dictionary(name) for name in self.sensitive_columns}
+        dictionaries = {name: _in_order(self.table.dictionary(name)) for name in self.sensitive_columns}
         return known(
             self.requirements,
             dictionaries=dictionaries,
@@ -231,3 +233,8 @@ class LatticeTask:
     def bounds_are_losses(self) -> bool:
         """Whether the bounds of a loss are the losses themselves, if nothing but the failing rows is suppressed."""
         return self.most_suppressed == 0 or self.loss_name not in ("entropy", "loss_metric")
+
+
+def _in_order(dictionary: Dictionary) -> Dictionary:
+    """Sort values as `sensitive_codes` numbers them."""
+    return tuple(dictionary[position] for position in np.argsort(places(dictionary)))

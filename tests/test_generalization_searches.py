@@ -322,3 +322,25 @@ def test_a_lattice_nobody_can_look_through_is_descended_at_once():
     released = plan.apply(frame)
     assert pp.k_anonymity(released, quasi_identifiers=list(frame.columns)).value >= 4
     assert plan.levels == {f"c{i}": [1, 0, 0][i % 3] for i in range(14)}
+
+
+def test_the_order_of_numbers_holds_where_they_are_text():
+    """As text 10 comes before 9, and the classes that are nearest to the table would be others."""
+    pay = [1, 2, 3, 9, 10, 11, 20, 100]
+    frame = pd.DataFrame({"age": [21, 25, 34, 51] * 4, "sex": ["f", "f", "m", "m"] * 4, "pay": pay * 2})
+    hierarchies = {name: HIERARCHIES[name] for name in ("age", "sex")}
+    near = [pp.require("t_closeness", ground="ordered", at_most=limit) for limit in (0.1, 0.2, 0.25)]
+    for requirement in near:
+        for limit in (0.0, 0.5):
+            plans = [
+                pp.generalize(
+                    frame.astype({"pay": kind}),
+                    hierarchies=hierarchies,
+                    requirements=[requirement],
+                    max_suppression=limit,
+                    sensitive="pay",
+                )
+                for kind in (int, str)
+            ]
+            assert plans[0].minimal_nodes == plans[1].minimal_nodes
+            assert plans[0].lattice == plans[1].lattice

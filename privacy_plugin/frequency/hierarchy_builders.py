@@ -3,19 +3,17 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
-from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.frequency.numbers import as_number, exact, written
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
 Number = int | float | Decimal | Fraction
-
-_LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
 
 
 class IntervalHierarchy(Hierarchy):
@@ -44,7 +42,7 @@ class IntervalHierarchy(Hierarchy):
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals a number falls into, or None for text that is no number or lies outside."""
-        number = _as_number(value)
+        number = as_number(value)
         if number is None:
             return None
         found = [self._interval(number, cuts) for cuts in self._cuts]
@@ -217,18 +215,6 @@ def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
     if width <= 0 or stop <= start or (stop - start) % width:
         raise ParameterError("every width must be positive and divide stop - start exactly")
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
-
-
-def _as_number(value: Value) -> Fraction | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        return None
-    try:
-        decimal = Decimal(label(value))
-    except InvalidOperation:
-        return None
-    if not decimal.is_finite() or abs(decimal.adjusted()) > _LARGEST_EXPONENT:
-        return None
-    return Fraction(decimal)
 
 
 def _as_date(value: Value) -> date | None:

@@ -1,11 +1,14 @@
 """Numbers read as they are written: 0.1 is one tenth, not the nearest binary fraction."""
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
 
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency.values import Value, label
+
+_LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
 
 
 def exact(number: object, *, what: str = "a number") -> Fraction:
@@ -36,3 +39,20 @@ def written(number: Fraction) -> int | float | str:
         return int(number)
     decimal = float(number)
     return decimal if Fraction(repr(decimal)) == number else f"{number.numerator}/{number.denominator}"
+
+
+def as_number(value: Value) -> Fraction | None:
+    """Return the number that a value is or that its text states, or None.
+
+    >>> as_number("10.5"), as_number(3), as_number("high")
+    (Fraction(21, 2), Fraction(3, 1), None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return None
+    try:
+        decimal = Decimal(label(value))
+    except InvalidOperation:
+        return None
+    if not decimal.is_finite() or abs(decimal.adjusted()) > _LARGEST_EXPONENT:
+        return None
+    return Fraction(decimal)

@@ -11,6 +11,8 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable, Histograms
 from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import as_number
+from privacy_plugin.frequency.order import places
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 
@@ -48,8 +50,8 @@ def t_closeness(
     hierarchy: values are as far apart as their lowest common level over the height, and the distance is the mean
     of the `equal` distances on levels 0 to height - 1; the height is the lowest level on which all values are one, so
     that `*` above a named root brings nothing nearer. Li, Li, Venkatasubramanian 2007, section 5. A missing value is a
-    value, first in the order. Exact fractions. Needs one row a person. Cost: one grouping of the distinct rows, one
-    more a level of a hierarchy.
+    value, first in the order; text that is a number has the number's place, as in a CSV file, where all is text. Exact
+    fractions. Needs one row a person. Cost: one grouping of the distinct rows, one more a level of a hierarchy.
 
     >>> table = FrequencyTable.from_rows(["age", "pay"], [(30, 1), (30, 2), (40, 3), (40, 4)])
     >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value
@@ -78,9 +80,10 @@ def t_closeness(
 
 
 def _notes(histograms: Histograms, ground: Ground) -> tuple[str, ...]:
-    """Say when an order was taken that nobody may have meant: as text, 10 comes before 9."""
-    if ground == "ordered" and any(isinstance(value, str) for value in histograms.dictionary):
-        return ("the sensitive values are text and were ordered alphabetically; store numbers as numbers",)
+    """Say when an order was taken that nobody may have meant: as text, high comes before low."""
+    words = [value for value in histograms.dictionary if isinstance(value, str) and as_number(value) is None]
+    if ground == "ordered" and words:
+        return ("sensitive values that are text and no numbers were ordered alphabetically",)
     return ()
 
 
@@ -131,10 +134,12 @@ def _ordered(histograms: Histograms) -> Whole:
     """Sum over i < m of |P_i * N - Q_i * n|, P and Q cumulative; P is constant between a class's own values."""
     people = int(histograms.classes.sizes.sum())
     last = len(histograms.dictionary) - 1
-    cumulative = np.cumsum(histograms.totals)  # Q_i
+    place = places(histograms.dictionary)
+    cumulative = np.cumsum(histograms.totals[np.argsort(place)])  # Q_i
     sums = np.concatenate([[0], np.cumsum(_wide(histograms, cumulative))])  # Q_0 + ... + Q_(i-1)
-    order = np.lexsort((histograms.values, histograms.entry_classes))
-    owners, positions = histograms.entry_classes[order], histograms.values[order].astype(np.int64)
+    placed = place[histograms.values]
+    order = np.lexsort((placed, histograms.entry_classes))
+    owners, positions = histograms.entry_classes[order], placed[order]
     counts, sizes = histograms.counts[order], histograms.classes.sizes
     running = np.cumsum(counts)
     before = np.concatenate([[0], running])[histograms.offsets[:-1]]

@@ -1,4 +1,5 @@
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import pandas as pd
@@ -72,11 +73,22 @@ def test_order_is_that_of_numbers_and_a_missing_value_comes_first():
     )
 
 
-def test_an_order_of_text_is_noted():
-    table = FrequencyTable.from_rows(["q", "s"], [("a", "9"), ("b", "10")])
-    found = t_closeness(table, quasi_identifiers=["q"], sensitive="s", ground="ordered")
-    assert "alphabetically" in found.notes[0]
-    assert not t_closeness(table, quasi_identifiers=["q"], sensitive="s").notes
+def test_numbers_that_are_text_have_the_order_of_numbers():
+    """In a CSV file all is text: alphabetically, 10 would be the neighbour of 1."""
+    numbers = [("a", 1), ("a", 2), ("a", 3), ("b", 9), ("b", 10), ("b", 11), ("a", None)]
+    texts = [(q, None if number is None else str(number)) for q, number in numbers]
+    assert t_of(texts, "ordered") == t_of(numbers, "ordered")
+    mixed = [*numbers, ("a", Decimal("2.5")), ("b", "2.25"), ("b", "high"), ("a", False)]
+    order = [None, False, 1, 2, "2.25", Decimal("2.5"), 3, 9, 10, 11, "high"]
+    assert t_of(mixed, "ordered") == oracle.closeness(mixed, [0], 1, oracle.ordered_distance(order))
+
+
+def test_an_order_of_words_is_noted():
+    for value, noted in (("10", False), ("high", True)):
+        table = FrequencyTable.from_rows(["q", "s"], [("a", "9"), ("b", value)])
+        found = t_closeness(table, quasi_identifiers=["q"], sensitive="s", ground="ordered")
+        assert ["alphabetically" in note for note in found.notes] == [True] * noted
+        assert not t_closeness(table, quasi_identifiers=["q"], sensitive="s").notes
 
 
 def test_one_class_and_one_value_are_at_no_distance():
