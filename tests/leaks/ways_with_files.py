@@ -166,32 +166,32 @@ def marginals_that_lack_values(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
 
 
-@way("python", "command line", says="is not column;value;count")
+@way(*DOORS, says="is not column;value;count")
 def marginals_that_are_no_counts(folder: Path) -> Scene:
     (folder / "census.csv").write_text(f"age;{AGE};{NAME}\nzip;{ZIP};3\n")
     asked = {"marginals": {"file": "census.csv"}, "population_size": 300, "delta": [0, 0.5], "at_least": 0.9}
     return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
 
 
-@way("python", "command line", says="between 2 and 3 fields")
+@way(*DOORS, says="between 2 and 3 fields")
 def a_hierarchy_file_of_uneven_lines(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"{ZIP};{NAME};*\n{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way("python", "command line", says="every level must coarsen")
+@way(*DOORS, says="every level must coarsen")
 def a_hierarchy_file_with_two_parents_of_one_value(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"1;{ZIP};{NAME};*\n2;{ZIP};{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way("python", "command line", says="lists a value a second time")
+@way(*DOORS, says="lists a value a second time")
 def a_hierarchy_file_that_lists_a_value_twice(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"{ZIP};{NAME};*\n{ZIP};{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way("python", "command line", says="the certificate cannot be written")
+@way(*DOORS, says="the certificate cannot be written")
 def a_place_that_cannot_be_written(folder: Path) -> Scene:
     """Where a run would write a file there is a folder, and a file where it would keep certificates."""
     for name in ("released/release.csv", "written/report.html", "written/change.html"):

@@ -13,6 +13,7 @@ from privacy_plugin.orchestration import (
     CertificateStoreResource,
     WarehouseResource,
     build_anonymized_asset,
+    build_candidate_asset,
     build_privacy_checks,
     build_release_asset,
 )
@@ -60,6 +61,11 @@ def safe_rows(count: int = 40) -> pd.DataFrame:
     )
 
 
+def unsafe_rows() -> pd.DataFrame:
+    """Return rows without identifiers in which people stand alone."""
+    return raw_rows().drop(columns="name")
+
+
 @dataclass(kw_only=True)
 class Pipeline:
     """Assets, checks and resources that share one instance over several runs."""
@@ -86,7 +92,10 @@ class Pipeline:
 
     def run(self, *selected: str, **arguments: Any) -> dg.ExecuteInProcessResult:
         """Run the named assets with the checks on them (all, if none is named)."""
-        selection = dg.AssetSelection.assets(*selected) if selected else None
+        return self.run_selection(dg.AssetSelection.assets(*selected) if selected else None, **arguments)
+
+    def run_selection(self, selection: dg.AssetSelection | None, **arguments: Any) -> dg.ExecuteInProcessResult:
+        """Run what is selected; whatever fails is in the result."""
         return dg.materialize(
             self.definitions,
             selection=selection,
@@ -131,15 +140,40 @@ class Pipeline:
         return sorted((self.folder / "certificates").rglob("*.json"))
 
 
-def anonymizing(pipeline: Pipeline) -> Pipeline:
+def made_elsewhere(name: str, **arguments: Any) -> dg.AssetsDefinition:
+    """An asset that stands for whatever made the table: it writes nothing."""
+
+    @dg.asset(name=name, **arguments)
+    def nothing() -> None:
+        pass
+
+    return nothing
+
+
+def gate_and_release(
+    pipeline: Pipeline, asset: Any, *, via: Via = "native", name: str = "release", **arguments: Any
+) -> list[Any]:
+    """The checks of an asset and its release, told the same."""
+    common: dict[str, Any] = {"asset": asset, "policy": pipeline.policy, **arguments}
+    return [build_privacy_checks(via=via, **common), build_release_asset(name=name, **common)]
+
+
+def anonymizing(pipeline: Pipeline, frame: pd.DataFrame | None = None, **arguments: Any) -> Pipeline:
     """Raw table, generalized table, gate, release."""
-    pipeline.write("raw", raw_rows())
-    common: dict[str, Any] = {"policy": pipeline.policy}
+    pipeline.write("raw", raw_rows() if frame is None else frame)
     pipeline.definitions = [
         dg.AssetSpec("raw"),
-        build_anonymized_asset(name="anonymized", asset="raw", table="raw", **common),
-        build_privacy_checks(asset="anonymized", table="anonymized", **common),
-        build_release_asset(name="release", asset="anonymized", table="anonymized", **common),
+        build_anonymized_asset(name="anonymized", asset="raw", table="raw", policy=pipeline.policy, **arguments),
+        *gate_and_release(pipeline, "anonymized", table="anonymized", **arguments),
+    ]
+    return pipeline
+
+
+def with_the_table_as_it_is(pipeline: Pipeline) -> Pipeline:
+    """The raw table beside the generalized one, with a gate and a release of its own."""
+    pipeline.definitions += [
+        build_candidate_asset(name="as_is", asset="raw", table="raw", policy=pipeline.policy),
+        *gate_and_release(pipeline, "as_is", table="as_is", name="as_is_release"),
     ]
     return pipeline
 
@@ -147,16 +181,10 @@ def anonymizing(pipeline: Pipeline) -> Pipeline:
 def judging(
     pipeline: Pipeline, frame: pd.DataFrame | None = None, *, via: Via = "native", **arguments: Any
 ) -> Pipeline:
-    """A table that is judged as it is, its gate, its release; the asset itself writes nothing."""
+    """A table that is judged as it is, its gate, its release."""
     pipeline.write("judged", safe_rows() if frame is None else frame)
-
-    @dg.asset
-    def judged() -> None:
-        """Stands for whatever made the table."""
-
-    common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged", **arguments}
-    gate = build_privacy_checks(via=via, **common)
-    pipeline.definitions = [judged, gate, build_release_asset(name="release", **common)]
+    gated = gate_and_release(pipeline, "judged", table="judged", via=via, **arguments)
+    pipeline.definitions = [made_elsewhere("judged"), *gated]
     return pipeline
 
 

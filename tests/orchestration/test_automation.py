@@ -1,32 +1,30 @@
 """Automation waits for the gate: a release is asked for only after every blocking check of the newest data passed."""
 
+from typing import Any
+
 import dagster as dg
 import pytest
 
-from privacy_plugin.orchestration import build_privacy_checks, build_release_asset, when_gate_passed
+from privacy_plugin.orchestration import build_release_asset, when_gate_passed
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, policy_dict, raw_rows, safe_rows
+from tests.orchestration.pipeline import Pipeline, judging, policy_dict, safe_rows, unsafe_rows
 
 
 @pytest.fixture
 def automatic(pipeline: Pipeline) -> Pipeline:
-    pipeline.write("judged", safe_rows())
+    return with_condition(judging(pipeline), when_gate_passed())
 
-    @dg.asset
-    def judged() -> None:
-        """Stands for whatever made the table."""
 
-    pipeline.definitions = [
-        judged,
-        build_privacy_checks(asset="judged", policy=pipeline.policy, table="judged"),
-        build_release_asset(
-            name="release",
-            asset="judged",
-            policy=pipeline.policy,
-            table="judged",
-            automation_condition=when_gate_passed(),
-        ),
-    ]
+def with_condition(pipeline: Pipeline, condition: dg.AutomationCondition[Any], **arguments: Any) -> Pipeline:
+    """The pipeline with a release that Dagster's daemon asks for."""
+    pipeline.definitions[-1] = build_release_asset(
+        name="release",
+        asset="judged",
+        policy=pipeline.policy,
+        table="judged",
+        automation_condition=condition,
+        **arguments,
+    )
     return pipeline
 
 
@@ -69,7 +67,7 @@ def test_checks_that_never_ran(automatic: Pipeline) -> None:
 
 def test_failed_checks(automatic: Pipeline) -> None:
     daemon = Daemon(automatic)
-    automatic.write("judged", raw_rows().drop(columns="name"))
+    automatic.write("judged", unsafe_rows())
     assert not automatic.run("judged").success
     assert not daemon.asks()
 
@@ -84,10 +82,8 @@ def test_checks_older_than_the_data(automatic: Pipeline) -> None:
 def test_a_register_that_dagster_does_not_know_of_keeps_nobody_waiting(automatic: Pipeline) -> None:
     automatic.policy = Policy.from_dict(policy_dict(requirements=[{"k_map": {"at_least": 3}}]))
     automatic.write("register", safe_rows().drop(columns="disease"))
-    common = {"asset": "judged", "policy": automatic.policy, "table": "judged", "population_table": "register"}
-    release = build_release_asset(name="release", automation_condition=when_gate_passed(), **common)
-    automatic.definitions[1:] = [build_privacy_checks(**common), release]
-    daemon = Daemon(automatic)
+    judging(automatic, population_table="register")
+    daemon = Daemon(with_condition(automatic, when_gate_passed(), population_table="register"))
     assert automatic.run("judged").success
     assert daemon.asks()
     assert automatic.run("release").success
@@ -95,14 +91,7 @@ def test_a_register_that_dagster_does_not_know_of_keeps_nobody_waiting(automatic
 
 def test_plain_eager_would_ask(automatic: Pipeline) -> None:
     """What the condition adds: without it, the release of unchecked data is asked for (and refuses by itself)."""
-    automatic.definitions[-1] = build_release_asset(
-        name="release",
-        asset="judged",
-        policy=automatic.policy,
-        table="judged",
-        automation_condition=dg.AutomationCondition.eager(),
-    )
-    daemon = Daemon(automatic)
+    daemon = Daemon(with_condition(automatic, dg.AutomationCondition.eager()))
     materialize_without_checks(automatic)
     assert daemon.asks()
     assert not automatic.run("release").success

@@ -16,7 +16,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from privacy_plugin.orchestration import PrivacyGateComponent, WarehouseResource
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows
+from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, unsafe_rows
 
 TYPE = "privacy_plugin.orchestration.PrivacyGateComponent"
 
@@ -77,7 +77,7 @@ def test_a_defs_yaml_hides_who_of_a_population_is_in_the_table(pipeline: Pipelin
 
 
 def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipeline) -> None:
-    pipeline.write("raw", raw_rows().drop(columns="name"))
+    pipeline.write("raw", unsafe_rows())
     with create_defs_folder_sandbox() as sandbox:
         given = attributes(pipeline.url, anonymized_table=None, automatic=True)
         path = sandbox.scaffold_component(

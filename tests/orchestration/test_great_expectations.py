@@ -11,9 +11,18 @@ import pandas as pd
 import pytest
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration import build_privacy_checks, build_release_asset
+from privacy_plugin.orchestration import build_privacy_checks
 from tests.orchestration.marked import MARKERS, marked_rows, written_down
-from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, raw_rows, released, safe_rows
+from tests.orchestration.pipeline import (
+    Pipeline,
+    errors,
+    gate_and_release,
+    judging,
+    outcome,
+    released,
+    safe_rows,
+    unsafe_rows,
+)
 
 pytest.importorskip("great_expectations", reason="needs the gx extra")
 pytestmark = pytest.mark.great_expectations
@@ -36,14 +45,9 @@ def test_the_checkpoint_agrees_on_a_table(pipeline: Pipeline) -> None:
 def test_the_checkpoint_agrees_that_a_frame_is_not_safe(pipeline: Pipeline) -> None:
     @dg.asset
     def judged() -> pd.DataFrame:
-        return raw_rows().drop(columns="name")
+        return unsafe_rows()
 
-    common: dict[str, Any] = {"asset": judged, "policy": pipeline.policy}
-    pipeline.definitions = [
-        judged,
-        build_privacy_checks(via="great_expectations", **common),
-        build_release_asset(name="release", **common),
-    ]
+    pipeline.definitions = [judged, *gate_and_release(pipeline, judged, via="great_expectations")]
     result = pipeline.run()
     assert not result.success
     assert outcome(result)["great_expectations"] is False

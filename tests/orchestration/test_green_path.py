@@ -10,9 +10,6 @@ import pytest
 
 from privacy_plugin.orchestration import (
     build_anonymized_asset,
-    build_candidate_asset,
-    build_privacy_checks,
-    build_release_asset,
 )
 from privacy_plugin.plan import load_plan
 from privacy_plugin.policy import Policy
@@ -20,12 +17,14 @@ from tests.orchestration.pipeline import (
     Pipeline,
     anonymizing,
     errors,
+    gate_and_release,
     judging,
     outcome,
     policy_dict,
     raw_rows,
     released,
     safe_rows,
+    with_the_table_as_it_is,
 )
 
 CHECKS = {"privacy_structure", "k_anonymity", "l_diversity_distinct_disease"}
@@ -51,9 +50,7 @@ def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline
 
 
 def test_identifiers_and_undeclared_columns_are_not_in_what_is_generalized(pipeline: Pipeline) -> None:
-    anonymizing(pipeline)
-    pipeline.write("raw", raw_rows().assign(note="free text"))
-    result = pipeline.run()
+    result = anonymizing(pipeline, raw_rows().assign(note="free text")).run()
     assert result.success, errors(result)
     assert metadata(result, "anonymized")["left out"] == "name, note"
     assert {len(row) for row in pipeline.read("release") or ()} == {3}
@@ -107,9 +104,7 @@ def test_frames_of_an_io_manager_take_the_same_path(pipeline: Pipeline) -> None:
         return raw_rows()
 
     anonymized = build_anonymized_asset(name="anonymized", asset=raw, policy=pipeline.policy)
-    gate = build_privacy_checks(asset=anonymized, policy=pipeline.policy)
-    release = build_release_asset(name="release", asset=anonymized, policy=pipeline.policy)
-    pipeline.definitions = [raw, anonymized, gate, release]
+    pipeline.definitions = [raw, anonymized, *gate_and_release(pipeline, anonymized)]
     first = pipeline.run("raw", "anonymized")
     assert first.success, errors(first)
     later = pipeline.run("release")
@@ -120,13 +115,7 @@ def test_frames_of_an_io_manager_take_the_same_path(pipeline: Pipeline) -> None:
 
 
 def test_the_table_as_it_is_lets_nothing_through_and_overwrites_no_other_gates_word(any_pipeline: Pipeline) -> None:
-    anonymizing(any_pipeline)
-    common: dict[str, Any] = {"policy": any_pipeline.policy}
-    any_pipeline.definitions += [
-        build_candidate_asset(name="as_is", asset="raw", table="raw", **common),
-        build_privacy_checks(asset="as_is", table="as_is", **common),
-        build_release_asset(name="as_is_release", asset="as_is", table="as_is", **common),
-    ]
+    with_the_table_as_it_is(anonymizing(any_pipeline))
     assert any_pipeline.run("anonymized").success
     red = any_pipeline.run("as_is", "as_is_release")
     assert not red.success

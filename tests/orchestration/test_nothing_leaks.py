@@ -6,30 +6,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from privacy_plugin.orchestration import (
-    build_anonymized_asset,
-    build_candidate_asset,
-    build_privacy_checks,
-    build_release_asset,
-)
 from privacy_plugin.sources import SqlTable
 from tests.orchestration.marked import DISEASE, MARKERS, NAME, marked_rows, written_down
-from tests.orchestration.pipeline import Pipeline, errors, raw_rows
+from tests.orchestration.pipeline import Pipeline, anonymizing, errors, unsafe_rows, with_the_table_as_it_is
 
 
 def marked(pipeline: Pipeline) -> Pipeline:
-    pipeline.write("raw", marked_rows())
-    common: dict[str, Any] = {"policy": pipeline.policy}
-    pipeline.definitions = [
-        dg.AssetSpec("raw"),
-        build_candidate_asset(name="as_is", asset="raw", table="raw", **common),
-        build_privacy_checks(asset="as_is", table="as_is", **common),
-        build_release_asset(name="as_is_release", asset="as_is", table="as_is", **common),
-        build_anonymized_asset(name="anonymized", asset="raw", table="raw", **common),
-        build_privacy_checks(asset="anonymized", table="anonymized", **common),
-        build_release_asset(name="release", asset="anonymized", table="anonymized", **common),
-    ]
-    return pipeline
+    return with_the_table_as_it_is(anonymizing(pipeline, marked_rows()))
 
 
 def test_neither_the_red_nor_the_green_path_tells_a_value(
@@ -63,16 +46,10 @@ def test_an_error_of_a_driver_is_told_without_its_text(
     monkeypatch.setattr(SqlTable, "publish", raising)
     assert not pipeline.run("anonymized").success
     assert not pipeline.run("as_is").success
-    pipeline.write("anonymized", raw_rows().drop(columns="name"))
+    pipeline.write("anonymized", unsafe_rows())
     assert not pipeline.run("release").success
     monkeypatch.setattr(SqlTable, "row_count", raising)
-    assert not dg.materialize(
-        pipeline.definitions,
-        selection=dg.AssetSelection.checks_for_assets("anonymized"),
-        resources=pipeline.resources,
-        instance=pipeline.instance,
-        raise_on_error=False,
-    ).success
+    assert not pipeline.run_selection(dg.AssetSelection.checks_for_assets("anonymized")).success
     told = written_down(pipeline, caplog)
     assert "RuntimeError" in told
     for marker in MARKERS:

@@ -9,7 +9,18 @@ import pytest
 from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, released, safe_rows
+from tests.orchestration.pipeline import (
+    Pipeline,
+    errors,
+    gate_and_release,
+    made_elsewhere,
+    outcome,
+    policy_dict,
+    raw_rows,
+    released,
+    safe_rows,
+    unsafe_rows,
+)
 
 MONTHS = dg.StaticPartitionsDefinition(["2024-01", "2024-02", 'odd "key".x'])
 JANUARY, FEBRUARY, ODD = MONTHS.get_partition_keys()
@@ -26,22 +37,16 @@ def monthly(pipeline: Pipeline, frames: dict[str, pd.DataFrame]) -> Pipeline:
     pipeline.policy = monthly_policy()
     pipeline.write("judged", pd.concat([frame.assign(month=month) for month, frame in frames.items()]))
 
-    @dg.asset(partitions_def=MONTHS)
-    def judged() -> None:
-        """Stands for whatever made the table."""
-
-    common: dict[str, Any] = {
-        "asset": judged,
-        "policy": pipeline.policy,
-        "table": "judged",
-        "partition_column": "month",
-    }
-    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    judged = made_elsewhere("judged", partitions_def=MONTHS)
+    pipeline.definitions = [
+        judged,
+        *gate_and_release(pipeline, judged, table="judged", partition_column="month"),
+    ]
     return pipeline
 
 
 def test_a_partition_is_judged_and_released_without_the_others(any_pipeline: Pipeline) -> None:
-    monthly(any_pipeline, {JANUARY: safe_rows(), FEBRUARY: raw_rows().drop(columns="name"), ODD: safe_rows(80)})
+    monthly(any_pipeline, {JANUARY: safe_rows(), FEBRUARY: unsafe_rows(), ODD: safe_rows(80)})
     january = any_pipeline.run(partition_key=JANUARY)
     assert january.success, errors(january)
     february = any_pipeline.run(partition_key=FEBRUARY)
@@ -78,7 +83,7 @@ def test_a_certificate_of_another_partition(pipeline: Pipeline) -> None:
 
 
 def test_a_failed_partition_refuses_in_a_later_run_and_the_other_does_not(pipeline: Pipeline) -> None:
-    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: raw_rows().drop(columns="name")})
+    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: unsafe_rows()})
     assert pipeline.run("judged", partition_key=JANUARY).success
     assert not pipeline.run("judged", partition_key=FEBRUARY).success
     assert not released(pipeline.run("release", partition_key=FEBRUARY))
@@ -106,13 +111,17 @@ def test_a_gate_without_partitions_opens_no_partition(pipeline: Pipeline) -> Non
 def test_partitions_are_generalized_on_their_own(any_pipeline: Pipeline) -> None:
     any_pipeline.policy = monthly_policy()
     any_pipeline.write("raw", pd.concat([raw_rows().assign(month=JANUARY), raw_rows(70).assign(month=FEBRUARY)]))
-    common: dict[str, Any] = {"policy": any_pipeline.policy, "partitions_def": MONTHS}
-    table = {"asset": "anonymized", "table": "anonymized_{partition}"}
     any_pipeline.definitions = [
         dg.AssetSpec("raw"),
-        build_anonymized_asset(name="anonymized", asset="raw", table="raw", partition_column="month", **common),
-        build_privacy_checks(**table, **common),
-        build_release_asset(name="release", **table, **common),
+        build_anonymized_asset(
+            name="anonymized",
+            asset="raw",
+            policy=any_pipeline.policy,
+            table="raw",
+            partitions_def=MONTHS,
+            partition_column="month",
+        ),
+        *gate_and_release(any_pipeline, "anonymized", table="anonymized_{partition}", partitions_def=MONTHS),
     ]
     for month in (JANUARY, FEBRUARY):
         result = any_pipeline.run(partition_key=month)
@@ -125,10 +134,9 @@ def test_partitions_are_generalized_on_their_own(any_pipeline: Pipeline) -> None
 def test_frames_are_handed_over_by_partition(pipeline: Pipeline) -> None:
     @dg.asset(partitions_def=MONTHS)
     def judged(context: dg.AssetExecutionContext) -> pd.DataFrame:
-        return safe_rows() if context.partition_key == JANUARY else raw_rows().drop(columns="name")
+        return safe_rows() if context.partition_key == JANUARY else unsafe_rows()
 
-    common: dict[str, Any] = {"asset": judged, "policy": pipeline.policy}
-    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    pipeline.definitions = [judged, *gate_and_release(pipeline, judged)]
     assert pipeline.run(partition_key=JANUARY).success
     assert not pipeline.run(partition_key=FEBRUARY).success
     assert not pipeline.run("release", partition_key=FEBRUARY).success
@@ -178,18 +186,8 @@ def test_a_misspelt_partition_column_closes_the_gate(pipeline: Pipeline) -> None
     partitions = dg.StaticPartitionsDefinition(["mnth"])
     pipeline.policy = monthly_policy()
     pipeline.write("judged", safe_rows().assign(month=JANUARY))
-
-    @dg.asset(partitions_def=partitions)
-    def judged() -> None:
-        """Stands for whatever made the table."""
-
-    common: dict[str, Any] = {
-        "asset": judged,
-        "policy": pipeline.policy,
-        "table": "judged",
-        "partition_column": "mnth",
-    }
-    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    judged = made_elsewhere("judged", partitions_def=partitions)
+    pipeline.definitions = [judged, *gate_and_release(pipeline, judged, table="judged", partition_column="mnth")]
     result = pipeline.run("judged", partition_key="mnth")
     assert outcome(result)["privacy_structure"] is False
     assert not pipeline.run("release", partition_key="mnth").success

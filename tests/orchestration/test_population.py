@@ -10,7 +10,17 @@ import pytest
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy import Policy
-from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, policy_dict, raw_rows, released
+from tests.orchestration.pipeline import (
+    Pipeline,
+    anonymizing,
+    errors,
+    gate_and_release,
+    judging,
+    outcome,
+    policy_dict,
+    raw_rows,
+    released,
+)
 
 REGISTER = pd.DataFrame({"age": [30, 40] * 60, "zip": ["100", "100", "101", "101"] * 30})
 PRESENCE = {"delta_presence": {"between": [0.1, 0.5]}}
@@ -55,9 +65,8 @@ def test_a_frame_of_an_asset_is_a_population_too(pipeline: Pipeline) -> None:
     def everybody() -> pd.DataFrame:
         return REGISTER
 
-    common: dict[str, Any] = {"asset": "judged", "table": "judged", "policy": pipeline.policy, "population": everybody}
-    gate, release = build_privacy_checks(**common), build_release_asset(name="release", **common)
-    pipeline.definitions = [everybody, pipeline.definitions[0], gate, release]
+    gated = gate_and_release(pipeline, "judged", table="judged", population=everybody)
+    pipeline.definitions = [everybody, pipeline.definitions[0], *gated]
     result = pipeline.run()
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
     assert released(result)
@@ -67,19 +76,7 @@ def test_an_asset_is_generalized_until_nobody_stands_out_of_the_population(pipel
     pipeline.policy = Policy.from_dict(policy_dict(requirements=[{"delta_presence": {"between": [0.1, 0.6]}}]))
     everybody = raw_rows(120)
     pipeline.write("register", everybody.drop(columns=["name", "disease"]))
-    pipeline.write("raw", everybody.iloc[::3])
-    compared: dict[str, Any] = {
-        "policy": pipeline.policy,
-        "population": "register",
-        "population_table": "register",
-    }
-    pipeline.definitions = [
-        dg.AssetSpec("raw"),
-        build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared),
-        build_privacy_checks(asset="anonymized", table="anonymized", **compared),
-        build_release_asset(name="release", asset="anonymized", table="anonymized", **compared),
-    ]
-    result = pipeline.run()
+    result = anonymizing(pipeline, everybody.iloc[::3], population="register", population_table="register").run()
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
     assert released(result)
     assert len(pipeline.read("release") or []) == 40

@@ -16,10 +16,9 @@ from privacy_plugin.orchestration import (
     PrivacyGateComponent,
     build_anonymized_asset,
     build_privacy_checks,
-    build_release_asset,
 )
 from tests.orchestration.marked import written_down
-from tests.orchestration.pipeline import Pipeline, errors, outcome, released
+from tests.orchestration.pipeline import Pipeline, errors, gate_and_release, judging, outcome, released
 from tests.orchestration.test_component import TYPE, attributes, run, shown_by_dagster
 from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 
@@ -34,7 +33,6 @@ def address(tmp_path: Path) -> str:
 def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: Any) -> Pipeline:
     """Raw table, drawn table, gate, release, and a ledger that the environment names."""
     pipeline.policy = pp.Policy.from_dict(policy_dict(**changes))
-    common: dict[str, Any] = {"policy": pipeline.policy}
     if table:
         pipeline.write("raw", pd.DataFrame(people()))
         raw: Any = dg.AssetSpec("raw")
@@ -44,15 +42,8 @@ def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: 
         def raw() -> pd.DataFrame:
             return pd.DataFrame(people())
 
-    def at(name: str) -> dict[str, Any]:
-        return {"asset": name, **({"table": name} if table else {})}
-
-    pipeline.definitions = [
-        raw,
-        build_anonymized_asset(name="drawn", **at("raw"), **common),
-        build_privacy_checks(**at("drawn"), **common),
-        build_release_asset(name="release", **at("drawn"), **common),
-    ]
+    made = build_anonymized_asset(name="drawn", asset="raw", table="raw" if table else None, policy=pipeline.policy)
+    pipeline.definitions = [raw, made, *gate_and_release(pipeline, "drawn", table="drawn" if table else None)]
     pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=address)}
     return pipeline
 
@@ -140,13 +131,7 @@ def test_rows_slipped_in_after_the_draw_close_the_gate(pipeline: Pipeline, addre
     result = pipeline.run("release")
     assert not released(result)
     pipeline.instance.wipe()
-    judged = dg.materialize(
-        pipeline.definitions[:3],
-        selection=dg.AssetSelection.checks_for_assets("drawn"),
-        resources=pipeline.resources,
-        instance=pipeline.instance,
-        raise_on_error=False,
-    )
+    judged = pipeline.run_selection(dg.AssetSelection.checks_for_assets("drawn"))
     assert outcome(judged) == {"privacy_structure": True, "privacy_budget_delta_0_01_privacy_unit_row": False}
 
 
@@ -158,14 +143,7 @@ def test_without_its_ledger_the_gate_is_closed(
     policy = policy_dict()
     del policy["anonymize"]
     pipeline.policy = pp.Policy.from_dict(policy)
-    pipeline.write("judged", pd.DataFrame(people()).drop(columns="name"))
-
-    @dg.asset
-    def judged() -> None:
-        """Stands for whatever made the table."""
-
-    common: dict[str, Any] = {"asset": "judged", "policy": pipeline.policy, "table": "judged"}
-    pipeline.definitions = [judged, build_privacy_checks(**common), build_release_asset(name="release", **common)]
+    judging(pipeline, pd.DataFrame(people()).drop(columns="name"))
     pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=given)}
     result = pipeline.run()
     assert not result.success
@@ -188,13 +166,7 @@ def test_a_test_generator_never_opens_the_gate(pipeline: Pipeline, address: str)
         generator=np.random.default_rng(1),
     )
     pipeline.write("drawn", made.table)
-    result = dg.materialize(
-        pipeline.definitions[:3],
-        selection=dg.AssetSelection.checks_for_assets("drawn"),
-        resources=pipeline.resources,
-        instance=pipeline.instance,
-        raise_on_error=False,
-    )
+    result = pipeline.run_selection(dg.AssetSelection.checks_for_assets("drawn"))
     assert outcome(result)["privacy_budget_delta_0_01_privacy_unit_row"] is False
 
 

@@ -17,18 +17,16 @@ from tests.orchestration.pipeline import (
 )
 
 
-def by_people(pipeline: Pipeline, visits: pd.DataFrame) -> Pipeline:
+def by_people(pipeline: Pipeline) -> Pipeline:
     given = policy_dict(requirements=[{"k_anonymity": {"at_least": 3}}])
     given["columns"]["name"] = "unit"
     pipeline.policy = Policy.from_dict(given)
-    anonymizing(pipeline)
-    pipeline.write("raw", visits)
     return pipeline
 
 
 def test_an_asset_is_generalized_until_its_classes_have_enough_people(pipeline: Pipeline) -> None:
     """Three rows a person: as rows every class would be large enough."""
-    result = by_people(pipeline, pd.concat([raw_rows()] * 3)).run()
+    result = anonymizing(by_people(pipeline), pd.concat([raw_rows()] * 3)).run()
     assert outcome(result) == {"privacy_structure": True, "k_anonymity": True}
     assert released(result)
     (made,) = result.asset_materializations_for_node("anonymized")
@@ -41,7 +39,7 @@ def test_an_asset_is_generalized_until_its_classes_have_enough_people(pipeline: 
 
 def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipeline) -> None:
     moved = raw_rows().assign(name=[f"person {n // 2}" for n in range(40)])
-    result = by_people(pipeline, moved).run()
+    result = anonymizing(by_people(pipeline), moved).run()
     assert not result.success
     assert "Aggregate the table to one row for every 'name' first" in errors(result)
     assert pipeline.read("anonymized") is None
@@ -50,10 +48,7 @@ def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipelin
 @pytest.mark.parametrize("change", ["UPDATE judged SET name = 'one person'", "UPDATE judged SET name = name || ' jr'"])
 def test_rows_that_turn_out_to_be_somebody_elses_are_not_released(any_pipeline: Pipeline, change: str) -> None:
     """The rows that would be released are the same; how many people are behind them is not."""
-    given = policy_dict(requirements=[{"k_anonymity": {"at_least": 3}}])
-    given["columns"]["name"] = "unit"
-    any_pipeline.policy = Policy.from_dict(given)
-    judging(any_pipeline, safe_rows().assign(name=[f"person {n}" for n in range(40)]))
+    judging(by_people(any_pipeline), safe_rows().assign(name=[f"person {n}" for n in range(40)]))
     assert any_pipeline.run("judged").success
     any_pipeline.execute("CREATE TABLE kept AS SELECT * FROM judged")
     any_pipeline.execute(change)

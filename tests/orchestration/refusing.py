@@ -1,0 +1,39 @@
+"""A release that must refuse, and the certificate it goes by."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from tests.orchestration.pipeline import (
+    Pipeline,
+    errors,
+    released,
+)
+
+GATE = dg.AssetKey("judged")
+
+
+def refuses(pipeline: Pipeline, *words: str) -> None:
+    """Select only the release, in a run of its own: it must fail for the reason given and write nothing."""
+    before = pipeline.read("release")
+    result = pipeline.run("release")
+    assert not result.success
+    assert not released(result)
+    assert pipeline.read("release") == before
+    told = errors(result)
+    assert "CertificateError" in told
+    for word in words:
+        assert word in told
+
+
+def the_certificate(pipeline: Pipeline) -> Path:
+    (path,) = pipeline.certificate_files()
+    return path
+
+
+def rewrite(path: Path, **content: Any) -> None:
+    given = json.loads(path.read_text())
+    given["content"].update(content)
+    path.write_text(json.dumps(given))

@@ -1,0 +1,82 @@
+"""A certificate that was changed, damaged or signed by another is none."""
+
+import copy
+import json
+
+import pytest
+
+import privacy_plugin as pp
+from tests.certificates import FRAME, KEY, refused, store_of
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict) and value:
+        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+    if isinstance(value, list) and value:
+        return [leaf for number, item in enumerate(value) for leaf in leaves(item, (*path, number))]
+    return [(path, value)]
+
+
+def test_any_field_that_is_changed_added_or_removed_is_noticed(tmp_path):
+    store = store_of(tmp_path)
+    path = store.path("visits")
+    original = json.loads(path.read_text())
+    places = leaves(original["content"])
+    assert len(places) > 30
+    for (*parents, last), value in places:
+        for damage in ("change", "remove"):
+            tampered = copy.deepcopy(original)
+            inner = tampered["content"]
+            for name in parents:
+                inner = inner[name]
+            if damage == "remove":
+                del inner[last]
+            else:
+                inner[last] = (not value) if isinstance(value, bool) else f"{value} "
+            path.write_text(json.dumps(tampered))
+            refused(store, words="changed after it was issued")
+    original["content"]["extra"] = 1
+    path.write_text(json.dumps(original))
+    refused(store, words="changed after it was issued")
+
+
+def test_a_refusal_cannot_be_turned_into_a_pass(tmp_path):
+    bad = FRAME.assign(age=[1, 2, 3, 4])
+    store = store_of(tmp_path, frame=bad)
+    path = store.path("visits")
+    forged = json.loads(path.read_text())
+    forged["content"]["passed"] = True
+    path.write_text(json.dumps(forged))
+    refused(store, frame=bad, words="changed after it was issued")
+
+
+@pytest.mark.parametrize("signature", ["", "0" * 64, "é" * 64, None, 5, [1], "\ud800"])
+def test_a_false_signature_is_noticed(tmp_path, signature):
+    store = store_of(tmp_path)
+    path = store.path("visits")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "signature": signature}))
+    refused(store)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"{}", b'{"content": {}}', b'{"content": 5, "signature": "x"}', b"\xff\xfe",
+     b"[" * 10**5],
+    ids=lambda content: repr(content[:30]),
+)  # fmt: skip
+def test_a_damaged_certificate_is_no_certificate(tmp_path, content):
+    store = store_of(tmp_path)
+    store.path("visits").write_bytes(content)
+    refused(store)
+
+
+def test_a_certificate_that_cannot_be_read_is_no_certificate(tmp_path):
+    store = store_of(tmp_path)
+    store.path("visits").unlink()
+    store.path("visits").mkdir()
+    refused(store, words="cannot be read")
+
+
+def test_another_key_is_another_issuer(tmp_path):
+    store_of(tmp_path)
+    refused(pp.CertificateStore(tmp_path, key=KEY[::-1]), words="signed with another key")
