@@ -116,7 +116,8 @@ def _require_issued(certificate: Certificate, *, policy: Policy, key: bytes, par
     issued_by = content.get("format"), content["versions"].get(_PACKAGE)
     if issued_by != (_FORMAT, _versions().get(_PACKAGE)):  # a later one may find what this one missed
         raise CertificateError(
-            f"another version of {_PACKAGE} issued the certificate, or another build of this one; judge this table again"
+            f"another version of {_PACKAGE} issued the certificate, or another build of this one; "
+            "judge this table again"
         )
     expected = {
         "dataset": policy.dataset,
