@@ -50,6 +50,11 @@ def suggests_quasi_identifier(name: str) -> bool:
     return bool(tokens(name) & _words(_QUASI_IDENTIFIERS))
 
 
+def is_known(name: str) -> bool:
+    """Tell whether a name suggests any role."""
+    return suggests_identifier(name) or suggests_sensitive(name) or suggests_quasi_identifier(name)
+
+
 def suggests_age(name: str) -> bool:
     """Tell whether a name is that of an age."""
     return "age" in tokens(name)

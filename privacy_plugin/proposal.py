@@ -6,7 +6,7 @@ no other equals, by the column alone, and by all proposed quasi-identifiers with
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +14,8 @@ from typing import Any
 
 from privacy_plugin import column_names
 from privacy_plugin.column_profile import ColumnProfile, profile, quantiles
-from privacy_plugin.errors import ColumnError, EmptyTableError
+from privacy_plugin.errors import EmptyTableError
+from privacy_plugin.first_line import Heading, require_first_line_of_names, require_names
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import SUPPRESSED, label
@@ -68,13 +69,18 @@ class Proposal:
 
 
 def propose(
-    data: Any, *, dataset: str, reveal: bool = False, progress: Callable[[str], None] = lambda _: None
+    data: Any,
+    *,
+    dataset: str,
+    reveal: bool = False,
+    header: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Proposal:
     """Propose a role, with its reason, for every column of a table.
 
     With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
-    columns and counts only, and columns that are named like a row of their own values are refused. Cost: one grouping
-    a column, one of all columns that may be quasi-identifiers, and a projection of it for each.
+    columns and counts only. Names that may be a row of values are refused, unless `header` says that they are names.
+    Cost: one grouping a column, one of all columns that may be quasi-identifiers, and a projection of it for each.
 
     >>> import pandas
     >>> table = pandas.DataFrame({"age": [30, 30, 41], "disease": ["flu", "flu", "cold"], "ward": [1, 2, 2]})
@@ -86,29 +92,20 @@ def propose(
         if not snapshot.row_count():
             raise EmptyTableError("the table has no rows; there is nothing to propose a policy from")
         proposed: list[ColumnProposal] = []
-        doubtful: set[str] = set()
-        for name in snapshot.columns:
-            progress(f"looking at column {name!r}")
+        headings: list[Heading] = []
+        for place, name in enumerate(snapshot.columns, start=1):
+            progress(f"looking at column {place} of {len(snapshot.columns)}")  # its name may turn out to be a value
             table = snapshot.frequencies([name])
             column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
             proposed.append(_with_hierarchy(column, table, reveal=reveal))
-            doubtful |= {name} & {label(value) for value in table.dictionaries[0]}
-        if not reveal:
-            _require_names(proposed, doubtful)
+            is_value = any(label(value) == name for value in table.dictionaries[0])
+            headings.append(Heading(profile=column.profile, is_value=is_value))
+        if not header:
+            require_names(headings)
+            if getattr(source, "named_by_first_line", False):
+                require_first_line_of_names(headings)
         rows = proposed[0].profile.rows
         return _measured(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
-
-
-def _require_names(columns: Sequence[ColumnProposal], doubtful: set[str]) -> None:
-    """Refuse columns named like one of their own values: they come from a row, and a proposal would show it."""
-    profiles = [column.profile for column in columns]
-    repeating = [p.name for p in profiles if p.distinct - (p.missing > 0) > 1 and p.unique_share < _NEARLY_UNIQUE]
-    found = doubtful.intersection(repeating)
-    if found and 2 * len(found) >= len(repeating):
-        raise ColumnError(
-            f"{len(found)} of {len(columns)} columns are named like one of their own values: the first line of a file "
-            "must name the columns. If it does, ask again with reveal"
-        )
 
 
 def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:

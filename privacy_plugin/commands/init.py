@@ -24,10 +24,14 @@ Dataset = Annotated[
 ]
 RevealValues = Annotated[
     bool,
+    typer.Option("--reveal", help="List the values of short columns in the proposed hierarchies."),
+]
+Header = Annotated[
+    bool,
     typer.Option(
-        "--reveal",
-        help="List the values of short columns in the proposed hierarchies, and propose even where columns are named "
-        "like their own values.",
+        "--header",
+        help="The columns' names are names. Say so where they look like values, as those of a file without a first "
+        "line for names do: one person's values would stand in the proposal.",
     ),
 ]
 
@@ -39,6 +43,7 @@ def init(
     url: Url = None,
     table: Table = None,
     dataset: Dataset = None,
+    header: Header = False,
     reveal: RevealValues = False,
     force: Force = False,
 ) -> int:
@@ -62,7 +67,8 @@ def init(
     require_free_files([output], read=[data], force=force)
     opened = open_input(data, url, table)
     with terminal.working("reading the columns") as progress:
-        proposal = propose(opened.source, dataset=dataset or opened.name, reveal=reveal, progress=progress)
+        name = dataset or opened.name
+        proposal = propose(opened.source, dataset=name, reveal=reveal, header=header, progress=progress)
     terminal.notes.print(_summary(proposal))
     text = policy_text(proposal)
     if output is None:

@@ -53,6 +53,11 @@ class FileSource:
             self._relation = DuckDBRelation(self._connection.sql(_query(self._path)))
         self.columns = self._relation.columns
 
+    @property
+    def named_by_first_line(self) -> bool:
+        """Whether nothing but its place says that a line holds the names of the columns."""
+        return self._path.suffix.lower() != ".parquet"
+
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
