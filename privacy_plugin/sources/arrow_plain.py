@@ -1,14 +1,28 @@
-"""Arrow columns for copies: rows can be taken out of them, and they list no value that no row has."""
+"""Arrow columns for copies: rows can be taken out of them, and they tell nothing that no row has."""
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from privacy_plugin.errors import SourceError
 
 
-def plain(column: Any) -> Any:
-    """Decode views of text and bytes, of which Arrow takes no rows, and dictionaries inside of lists and records."""
-    decoded = column.type if pa.types.is_dictionary(column.type) else _decoded(column.type)
-    return column if decoded == column.type else column.cast(decoded)
+def plain(column: Any, name: str) -> Any:
+    """Decode what keeps values of rows that are taken out, or that Arrow takes no rows of.
+
+    These are runs, views of text, bytes and lists, dictionaries inside of lists and records and of them; and what is
+    written beside the fields of a type stays behind.
+    """
+    try:
+        whole = _spelled_out(column)
+        decoded = whole.type if pa.types.is_dictionary(whole.type) else _decoded(whole.type)
+        return whole if decoded.equals(whole.type, check_metadata=True) else whole.cast(decoded)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise SourceError(
+            f"column {name!r} is of type {column.type}, of which Arrow copies no rows; cast it to a plain type first"
+        ) from None
 
 
 def with_used_values(column: Any) -> Any:
@@ -18,13 +32,45 @@ def with_used_values(column: Any) -> Any:
     return column.cast(column.type.value_type).dictionary_encode()
 
 
+def _spelled_out(column: Any) -> Any:
+    """Write out runs, views of lists, and dictionaries that Arrow does not decode by a cast."""
+    if pa.types.is_run_end_encoded(column.type):
+        return _spelled_out(pc.run_end_decode(column))
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    if _is_list_view(column.type):
+        lists = [_listed(chunk) for chunk in chunks]
+        return pa.chunked_array(lists, type=pa.large_list(column.type.value_type))
+    if pa.types.is_dictionary(column.type) and _needs_taking(column.type.value_type):
+        taken = [_spelled_out(chunk.dictionary).take(chunk.indices) for chunk in chunks]
+        return pa.chunked_array(taken, type=None if taken else _decoded(column.type))
+    return column
+
+
+def _is_list_view(kind: Any) -> bool:
+    return bool(pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
+
+
+def _needs_taking(kind: Any) -> bool:
+    return bool(pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind))
+
+
+def _listed(views: Any) -> Any:
+    """Make lists of views: Arrow's own cast returns arrays whose offsets it calls invalid."""
+    lengths = pc.list_value_length(views).cast(pa.int64()).fill_null(0)
+    ends = np.cumsum(lengths.to_numpy(zero_copy_only=False))
+    offsets = pa.array(np.concatenate([[0], ends]), type=pa.int64())
+    return pa.LargeListArray.from_arrays(offsets, views.flatten(), mask=views.is_null())
+
+
 def _decoded(kind: Any) -> Any:
     if pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_binary_view(kind):
         return pa.binary()
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _decoded(kind.value_type)
+    if _is_list_view(kind):
+        raise pa.ArrowNotImplementedError("views inside of other values")
     if pa.types.is_list(kind):
         return pa.list_(_decoded(kind.value_type))
     if pa.types.is_large_list(kind):
@@ -32,7 +78,10 @@ def _decoded(kind: Any) -> Any:
     if pa.types.is_fixed_size_list(kind):
         return pa.list_(_decoded(kind.value_type), kind.list_size)
     if pa.types.is_map(kind):
-        return pa.map_(_decoded(kind.key_type), _decoded(kind.item_type))
+        return pa.map_(_decoded(kind.key_type), _decoded(kind.item_type), keys_sorted=kind.keys_sorted)
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _decoded(field.type)) for field in kind])
+    if pa.types.is_union(kind):
+        members = [pa.field(kind.field(n).name, _decoded(kind.field(n).type)) for n in range(kind.num_fields)]
+        return pa.union(members, mode=kind.mode, type_codes=kind.type_codes)
     return kind

@@ -33,7 +33,7 @@ class ArrowSource(LocalSource):
     def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pa.Table:
         """Put texts in the place of columns, and leave rows out, with all that is stored of them beside the rows."""
         columns = [
-            pa.array(texts[name].tolist(), type=pa.string()) if name in texts else plain(self._column(name))
+            pa.array(texts[name].tolist(), type=pa.string()) if name in texts else plain(self._column(name), name)
             for name in keep
         ]
         table = pa.table(columns, names=list(keep))

@@ -47,7 +47,7 @@ class PandasSource(LocalSource):
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
         for name in in_arrow:
-            frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__()))
+            frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__(), name))
         rows = frame if kept is None else frame[kept].copy()
         for name in in_arrow:
             rows[name] = pd.arrays.ArrowExtensionArray(with_used_values(rows[name].array.__arrow_array__()))

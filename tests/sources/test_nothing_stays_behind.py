@@ -6,8 +6,10 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.sources import open_source
 from tests.engines import spark_session
 
@@ -37,6 +39,7 @@ def _stored_frames() -> dict[str, Any]:
         {"category": "category", "dictionary": dictionary}
     )
     encoded = pa.dictionary(pa.int32(), pa.string())
+    beside = pa.field("field", pa.string(), metadata={"seen": SECRET})
     arrow = pa.table(
         {
             "text": texts,
@@ -46,6 +49,16 @@ def _stored_frames() -> dict[str, Any]:
             "pair of a dictionary": pa.array([[text, text] for text in texts], pa.list_(encoded, 2)),
             "map of a dictionary": pa.array([[(text, text)] for text in texts], pa.map_(pa.string(), encoded)),
             "list of a view": pa.array([[text] for text in texts], pa.list_(pa.string_view())),
+            "runs": pc.run_end_encode(pa.array(texts)),
+            "dictionary of lists": pa.DictionaryArray.from_arrays(range(61), pa.array([[text] for text in texts])),
+            "dictionary of records": pa.DictionaryArray.from_arrays(
+                range(61), pa.array([{"a": text} for text in texts])
+            ),
+            "dictionary of runs": pa.DictionaryArray.from_arrays(range(61), pc.run_end_encode(pa.array(texts))),
+            "view of a list": pa.array([None, [], *([text] for text in texts[2:])], pa.list_view(pa.string())),
+            "view of a dictionary": pa.array([[text] for text in texts], pa.large_list_view(encoded)),
+            "told beside a field": pa.StructArray.from_arrays([pa.array(texts)], fields=[beside]),
+            "told beside an item": pa.array([[text] for text in texts], pa.list_(beside)),
         }
     )
     return {
@@ -66,6 +79,30 @@ def test_nothing_is_stored_of_rows_that_were_left_out(case: str) -> None:
     published = source.publish(None, columns=source.columns, verify=lambda copy: None)
     assert open_source(published).fingerprint() == source.fingerprint()
     assert SECRET.encode() not in pickle.dumps(published)
+
+
+_TEXTS = pa.array(["a", "b"])
+_RUNS = pc.run_end_encode(_TEXTS)
+UNCOPIED = {
+    "runs inside of a list": pa.ListArray.from_arrays([0, 1, 2], _RUNS),
+    "runs of a dictionary": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), _TEXTS.dictionary_encode()),
+    "a view inside of a list": pa.array([[["a"]], [["b"]]], pa.list_(pa.list_view(pa.string()))),
+    "a union of a dictionary": pa.UnionArray.from_dense(
+        pa.array([0, 0], pa.int8()), pa.array([0, 1], pa.int32()), [_TEXTS.dictionary_encode()]
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNCOPIED)
+@pytest.mark.parametrize("frame", ["arrow", "pandas"])
+def test_what_arrow_cannot_copy_is_counted_and_refused_in_words(case: str, frame: str) -> None:
+    data = pa.table({"x": UNCOPIED[case]})
+    if frame == "pandas":
+        data = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(data.column("x"))})
+    source = open_source(data)
+    assert source.frequencies(["x"]).counts.tolist() == [1, 1]
+    with pytest.raises(SourceError, match=r"column 'x' is of type .* cast it to a plain type first"):
+        source.publish(None, columns=["x"], verify=lambda copy: None)
 
 
 @pytest.mark.spark
