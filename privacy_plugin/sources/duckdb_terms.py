@@ -42,6 +42,7 @@ _HUGE = frozenset({"HUGEINT", "UHUGEINT", "BIGNUM", "VARINT"})
 _NAME_OR_ENUMERATION = re.compile(r"""(?P<name>"(?:[^"]|"")*")|\bENUM\((?:'(?:[^']|'')*'(?:, )?)*\)""")
 
 SCHEME = "duckdb-sha256-1"
+ALIAS = "privacy_plugin_source"  # what a relation is called in a query about it
 
 # Any user of a database may define a macro sha256, isnan or "+", even count_star, which count(*) stands for, and
 # DuckDB would ask it first. Under their full names its own functions answer.

@@ -16,7 +16,8 @@ from privacy_plugin.errors import ColumnError, ParameterError, SourceError, requ
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
-from privacy_plugin.sources.duckdb_relation import DuckDBRelation, told_as_source_error
+from privacy_plugin.sources.duckdb_errors import told_as_source_error
+from privacy_plugin.sources.duckdb_relation import DuckDBRelation
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import JoinedGroups, Meaning
