@@ -10,8 +10,9 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin import certificate as certificate_module
-from privacy_plugin.certificate import KEY_VARIABLE, Certificate, require_certificate
+from privacy_plugin.certificate import Certificate, require_certificate
 from privacy_plugin.errors import CertificateError
+from privacy_plugin.signing import KEY_VARIABLE, signature
 from privacy_plugin.sources import open_source
 from tests.certificates import FRAME, GIVEN, KEY, POLICY, refused, store_of
 
@@ -137,7 +138,7 @@ def test_a_certificate_of_an_earlier_build_says_what_to_do(tmp_path):
     people = FRAME.assign(name=["a", "b", "c", "d"])
     issued = store_of(tmp_path, frame=people, policy=BY_PEOPLE).find("visits")
     earlier = {name: value for name, value in issued.content.items() if name != "people_fingerprint"} | {"format": 1}
-    certificate = Certificate(content=earlier, signature=certificate_module._sign(earlier, KEY))
+    certificate = Certificate(content=earlier, signature=signature(earlier, KEY))
     with pytest.raises(CertificateError, match="another build of this one; judge this table again"):
         require_certificate(
             certificate, policy=BY_PEOPLE, staged=open_source(FRAME), judged=open_source(people), key=KEY

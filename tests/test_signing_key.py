@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.certificate import KEY_VARIABLE, issue, signing_key
+from privacy_plugin.certificate import issue
 from privacy_plugin.errors import CertificateError
+from privacy_plugin.signing import KEY_VARIABLE, signing_key
 from privacy_plugin.sources import open_source
 from tests.certificates import FRAME, KEY, POLICY, store_of
 
@@ -52,7 +53,7 @@ def test_a_key_that_cannot_be_kept_is_told(home):
 
 
 def test_whoever_comes_first_makes_the_key(home):
-    script = "from privacy_plugin.certificate import signing_key; print(signing_key().hex())"
+    script = "from privacy_plugin.signing import signing_key; print(signing_key().hex())"
     runs = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
         here = {key.hex() for key in pool.map(lambda _: signing_key(), range(16))}
