@@ -131,18 +131,20 @@ def literal_tree(
                 (int(children[v]), partial(source.part, reached, column, int(v)), column + 1, length + 1)
                 for v in np.flatnonzero(wanted)
             ]
-    places = []
-    for owner in owners:
-        place = np.full(nodes, -1, dtype=np.int64)
-        place[owner] = np.arange(len(owner))
-        places.append(place)
     return LiteralTree(
         nodes=nodes - 1,
         longest=longest,
-        places=tuple(places),
+        places=tuple(_places(each, nodes) for each in owners),
         counts=tuple(np.stack(each) for each in lines),
         children=tuple(np.stack(each) for each in numbers),
     )
+
+
+def _places(owners: list[int], nodes: int) -> Integers:
+    """The line of every node that has one, -1 of the others."""
+    places = np.full(nodes, -1, dtype=np.int64)
+    places[owners] = np.arange(len(owners))
+    return places
 
 
 def require_few_nodes(channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, most: int = _MOST_NODES) -> None:

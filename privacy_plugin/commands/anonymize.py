@@ -64,10 +64,10 @@ def anonymize(
     """
     from privacy_plugin.anonymizing import anonymize as anonymized
     from privacy_plugin.commands import inputs
-    from privacy_plugin.commands.anonymized import show_anonymized
+    from privacy_plugin.commands.anonymized import show_anonymized, show_outcome
     from privacy_plugin.commands.places import require_free_output
     from privacy_plugin.commands.staging import same_data, waiting_place
-    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.commands.verdicts import exit_code
     from privacy_plugin.generalization import require_covered
     from privacy_plugin.plan import load_plan
     from privacy_plugin.policy import Policy
@@ -104,20 +104,8 @@ def anonymize(
             verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
             write_report(report, policy=rules, verdicts=verdicts, plan=result.found)
     show_anonymized(terminal, result, again=saved is not None)
-    terminal.say(f"{verdict.rows:,} rows judged")
-    show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
     written = {"output": output if verdict.passed else None, "plan file": plan, "report": report}
-    for name, place in written.items():
-        if place is not None:
-            terminal.say(f"{name}: {place}")
-    terminal.result(
-        {
-            "passed": verdict.passed,
-            **{name.replace(" ", "_"): None if place is None else str(place) for name, place in written.items()},
-            **result.to_dict(),
-            "verdict": verdict.to_dict(),
-        }
-    )
+    show_outcome(terminal, result, verdict, written)
     return exit_code(verdict)
 
 

@@ -1,11 +1,16 @@
 """What was done to a table, in the terminal: the levels of a generalization, its regions, or what a draw spent."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from privacy_plugin.anonymizing import Anonymized
 from privacy_plugin.commands.terminal import Terminal
+from privacy_plugin.commands.verdicts import show_verdict
+from privacy_plugin.gate import Verdict
 from privacy_plugin.plan import Plan
 from privacy_plugin.presence import PresenceGeneralization
 
@@ -30,6 +35,25 @@ def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> N
         terminal.say(f"assumes: {words}")
     for words in told.get("notes", ()):
         terminal.say(f"note: {words}")
+
+
+def show_outcome(
+    terminal: Terminal, result: Anonymized, verdict: Verdict, written: Mapping[str, str | Path | None]
+) -> None:
+    """Print what the gate says of the result and what was written where."""
+    terminal.say(f"{verdict.rows:,} rows judged")
+    show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
+    for name, place in written.items():
+        if place is not None:
+            terminal.say(f"{name}: {place}")
+    terminal.result(
+        {
+            "passed": verdict.passed,
+            **{name.replace(" ", "_"): None if place is None else str(place) for name, place in written.items()},
+            **result.to_dict(),
+            "verdict": verdict.to_dict(),
+        }
+    )
 
 
 def plan_table(plan: Plan) -> Table:

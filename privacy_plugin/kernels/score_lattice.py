@@ -82,7 +82,8 @@ def _worth_of_sets(
         _add_danger(follows, _half_unions(bits, 0), _half_unions(bits, 1), _byte_sums(inferred[chunk]), danger)
         del follows
     likelihood, bonus = columns.likelihood[usable], columns.bonus[usable]
-    _weigh(danger, *_half_products(likelihood), *_half_sums(bonus), saturation)
+    products, sums = _half_tables(likelihood, 1.0, np.multiply), _half_tables(bonus, 0.0, np.add)
+    _weigh(danger, *products, *sums, saturation)
     return danger, masks
 
 
@@ -110,24 +111,14 @@ def _half_unions(bits: Words, half: int) -> Words:
     return unions
 
 
-def _half_products(factors: Weights) -> tuple[Weights, Weights]:
-    low, _ = _halves(len(factors))
+def _half_tables(values: Weights, start: float, combine: np.ufunc) -> tuple[Weights, Weights]:
+    """What the values of every subset of either half come to."""
+    low, _ = _halves(len(values))
     tables = []
-    for part in (factors[:low], factors[low:]):
-        table = np.ones(1)
-        for factor in part:
-            table = np.concatenate([table, table * factor])
-        tables.append(table)
-    return tables[0], tables[1]
-
-
-def _half_sums(terms: Weights) -> tuple[Weights, Weights]:
-    low, _ = _halves(len(terms))
-    tables = []
-    for part in (terms[:low], terms[low:]):
-        table = np.zeros(1)
-        for term in part:
-            table = np.concatenate([table, table + term])
+    for part in (values[:low], values[low:]):
+        table = np.full(1, start)
+        for value in part:
+            table = np.concatenate([table, combine(table, value)])
         tables.append(table)
     return tables[0], tables[1]
 

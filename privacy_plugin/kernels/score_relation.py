@@ -100,18 +100,6 @@ def make_relation(
     )
 
 
-def matrix_of_masks(masks: ArrayLike, *, attributes: int) -> Flags:
-    """Unpack one whole number a person (bit a set: holds attribute a) into a boolean matrix; up to 63 attributes."""
-    if not 0 <= attributes <= 63:
-        raise ParameterError(f"masks hold 0 to 63 attributes; {attributes} were named")
-    packed = np.asarray(masks, dtype=np.uint64)
-    if packed.ndim != 1 or (len(packed) and int(packed.max()) >> attributes):
-        raise ParameterError(f"masks must be a flat array of whole numbers below 2**{attributes}")
-    bits = np.arange(attributes, dtype=np.uint64)
-    held: Flags = ((packed[:, None] >> bits) & np.uint64(1)).astype(np.bool_)
-    return held
-
-
 def _two_dimensional(name: str, given: ArrayLike) -> NDArray[np.generic]:
     array = np.asarray(given)
     if array.ndim != 2:

@@ -47,6 +47,13 @@ def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
         raise ParameterError("hierarchies must be {column: hierarchy}")
 
 
+def require_hierarchies_of(quasi_identifiers: Sequence[str], hierarchies: Hierarchies | None) -> None:
+    """Refuse a hierarchy of a column that takes no part."""
+    for name in hierarchies or ():
+        if name not in quasi_identifiers:
+            raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
+
+
 def join_population(
     table: FrequencyTable,
     population: Population,
@@ -62,9 +69,7 @@ def join_population(
     population * columns * height of the hierarchies).
     """
     require_hierarchies(hierarchies)
-    for name in hierarchies or ():
-        if name not in quasi_identifiers:
-            raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
+    require_hierarchies_of(quasi_identifiers, hierarchies)
     elsewhere = (0, 0)
     if isinstance(population, SharedPopulation):
         if dict(hierarchies or {}) != dict(population.hierarchies):

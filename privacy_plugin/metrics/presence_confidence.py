@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError, unknown_name
+from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
-from privacy_plugin.metrics.population_join import Hierarchies, require_hierarchies
+from privacy_plugin.metrics.population_join import Hierarchies, require_hierarchies, require_hierarchies_of
 from privacy_plugin.metrics.population_marginals import ColumnKnowledge, Marginals, know_columns, require_marginals
 from privacy_plugin.metrics.registry import metric
 
@@ -112,9 +112,7 @@ def presence_confidence(
     Fraction(15, 16)
     """
     require_knowledge(marginals, population_size, delta, hierarchies, coverage)
-    for name in hierarchies or ():
-        if name not in quasi_identifiers:
-            raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
+    require_hierarchies_of(quasi_identifiers, hierarchies)
     table.require_one_row_a_person("the confidence of delta-presence")
     research = table.project(quasi_identifiers)
     classes = research.classes(quasi_identifiers)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS, STRUCTURE, check_names
 from privacy_plugin.orchestration.check_results import check_results, evidence
 from privacy_plugin.orchestration.great_expectations_check import second_opinion
@@ -137,7 +138,7 @@ def _gate(
             others = population.data(context, handed, None) if population else None
             return judged.data(context, handed, partition), others
 
-        resource = getattr(context.resources, certificates)
+        resource: CertificateStoreResource = getattr(context.resources, certificates)
         asking = partial(ledger_of, context.resources, ledger)
         second = None
         if via == "great_expectations":
@@ -153,19 +154,22 @@ def _gate(
             asking=asking,
         )
         _tell(context, judgement)
-        common = evidence(
-            judgement.verdict,
-            judgement.certificate,
-            certificate_path=judgement.certificate_path,
-            report_path=judgement.report_path,
-            report_link=resource.report_link(judgement.report_path) if judgement.report_path else "",
-        )
-        results = check_results(judged.key, policy, judgement.verdict, common=common)
+        results = check_results(judged.key, policy, judgement.verdict, common=_evidence(judgement, resource))
         for result in [*results, *([second] if second else [])]:
             if dg.AssetCheckKey(judged.key, str(result.check_name)) in context.selected_asset_check_keys:
                 yield result
 
     return gate
+
+
+def _evidence(judgement: Judgement, certificates: CertificateStoreResource) -> dict[str, Any]:
+    return evidence(
+        judgement.verdict,
+        judgement.certificate,
+        certificate_path=judgement.certificate_path,
+        report_path=judgement.report_path,
+        report_link=certificates.report_link(judgement.report_path) if judgement.report_path else "",
+    )
 
 
 def _tell(context: dg.AssetCheckExecutionContext, judgement: Judgement) -> None:

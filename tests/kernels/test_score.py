@@ -12,7 +12,7 @@ from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
 from privacy_plugin.kernels import score_holes, score_relation, score_repair, score_weight
 from privacy_plugin.kernels.score import ERROR, score, witnesses
 from privacy_plugin.kernels.score_columns import search_columns
-from privacy_plugin.kernels.score_relation import make_relation, matrix_of_masks
+from privacy_plugin.kernels.score_relation import make_relation
 from privacy_plugin.kernels.score_weight import exact_score, exact_weight
 from tests.kernels.score_cases import PARTIAL, cases, close, one_hot, people_of, relation_of, steady
 from tests.oracles import score as oracle
@@ -115,9 +115,8 @@ def test_rows_are_merged_and_their_counts_added():
     assert score(relation, confidence=2 / 3).lower[relation.inverse[0]] == pytest.approx(0.4, abs=ERROR)
 
 
-def test_masks_codes_and_matrix_describe_the_same_relation():
-    matrix = matrix_of_masks([0b011, 0b001, 0b110], attributes=3)
-    assert matrix.tolist() == [[True, True, False], [True, False, False], [False, True, True]]
+def test_codes_and_matrix_describe_the_same_relation():
+    matrix = [[True, True, False], [True, False, False], [False, True, True]]
     dense = make_relation(matrix=matrix, likelihood=[1] * 3, danger=[1] * 3)
     coded = make_relation(codes=np.where(matrix, 0, -1), likelihood=[1] * 3, danger=[1] * 3)
     assert score(dense).lower[dense.inverse].tolist() == score(coded).lower[coded.inverse].tolist()
@@ -210,8 +209,6 @@ def test_malformed_relations_are_refused():
         for weight in (-0.1, 1.1, float("nan")):
             with pytest.raises(ParameterError):
                 make_relation(matrix=[[1, 0]], **{**good, name: [1, weight]})
-    with pytest.raises(ParameterError):
-        matrix_of_masks([4], attributes=2)
 
 
 @pytest.mark.parametrize("module", [score_module, score_relation, score_weight, score_repair, score_holes])
