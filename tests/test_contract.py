@@ -1,5 +1,6 @@
 """One more metric means one file in three rooms; this test says which of them is missing."""
 
+import doctest
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
@@ -32,13 +33,21 @@ def expectations_of(metric: Metric) -> list[Any]:
     return [value for value in declared if value.__module__ == module.__name__]
 
 
+def has_example_that_runs(function: Any) -> bool:
+    """Tell whether the docstring of a function has an example, and the example gives what it says."""
+    names = dict(vars(import_module(function.__module__)))
+    (found,) = doctest.DocTestFinder(recurse=False, exclude_empty=False).find(function, globs=names)
+    outcome = doctest.DocTestRunner(verbose=False).run(found, out=lambda _: None)
+    return outcome.attempted > 0 and outcome.failed == 0
+
+
 def missing_around(metric: Metric) -> Iterator[str]:
     """Say what a metric lacks outside of Great Expectations."""
     if metric.name not in privacy_plugin.__all__ or not callable(getattr(privacy_plugin, metric.name, None)):
         yield f"the public name privacy_plugin.{metric.name} (in _METRICS of privacy_plugin/__init__.py)"
     if not (ROOT / "tests" / "metrics" / f"test_{metric.name}.py").is_file():
         yield f"tests/metrics/test_{metric.name}.py"
-    if ">>>" not in (metric.measure.__doc__ or ""):
+    if not has_example_that_runs(metric.measure):
         yield f"an example that runs in the docstring of {metric.name}"
     if metric.measure.__module__ != f"privacy_plugin.metrics.{metric.name}":
         yield f"a file of its own, privacy_plugin/metrics/{metric.name}.py"
