@@ -13,7 +13,7 @@ from great_expectations.render.renderer_configuration import RendererValueType
 from privacy_plugin.errors import PrivacyPluginError, unknown_name
 from privacy_plugin.expectations.engines import read_batch, register_batch_metric
 from privacy_plugin.expectations.rendering import reason_block, words_block
-from privacy_plugin.gate import ROLES, Rules, structure_problems
+from privacy_plugin.gate import ROLES, Rules, label_problems, structure_problems
 from privacy_plugin.sources import open_source
 
 COLUMNS_METRIC = "privacy_plugin.columns"
@@ -22,10 +22,11 @@ _WORDS = "Must have the columns $allowed and no other; none that identifies peop
 
 
 def _columns(*, execution_engine: Any, metric_domain_kwargs: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-    """Return the names of the batch's columns, or why they could not be read."""
+    """Return the names of the batch's columns and what is wrong beside them, or why they could not be read."""
     try:
         with read_batch(execution_engine, metric_domain_kwargs) as data:
-            return {"columns": list(open_source(data).columns)}
+            source = open_source(data)
+            return {"columns": list(source.columns), "beside": list(label_problems(source))}
     except PrivacyPluginError as problem:
         return {"problem": str(problem)}
     except Exception as problem:  # noqa: BLE001  a driver's text may quote the data
@@ -71,7 +72,7 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
             error = {"raised_exception": True, "exception_message": reason, "exception_traceback": ""}
             return {"success": False, "result": {"observed_value": None, "details": details}, "exception_info": error}
         rules = Rules(dataset="", roles=self.columns, requirements=(), digest="")
-        problems = structure_problems(rules, found["columns"])
+        problems = (*structure_problems(rules, found["columns"]), *found["beside"])
         details = {
             "status": "failed" if problems else "passed",
             "passed": not problems,

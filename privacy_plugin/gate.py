@@ -10,7 +10,7 @@ from privacy_plugin.errors import NO_NAMES, PolicyError, PrivacyPluginError, unk
 from privacy_plugin.measuring import Tables
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirement import Finding, Requirement
-from privacy_plugin.sources import Fingerprint, open_source
+from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.joining import snapshots
 
 ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
@@ -127,7 +127,7 @@ def judge(
 
     try:
         with _snapshots(data, population) as (tables, others):
-            problems = structure_problems(rules, tables.source.columns)
+            problems = structure_problems(rules, tables.source.columns) + label_problems(tables.source)
             if problems:
                 return verdict(problems=problems)
             rows = tables.count_rows()
@@ -200,6 +200,16 @@ def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
         if role != "identifier" and name not in columns
     ]
     return tuple(problems)
+
+
+def label_problems(source: Source) -> tuple[str, ...]:
+    """Say so where rows carry labels beside the columns: names may be among them, and they go where the rows go."""
+    if not getattr(source, "labelled", False):
+        return ()
+    return (
+        "the frame's index is more than a numbering of its rows, and no column that a role could protect; drop it with "
+        "reset_index(drop=True), or make it a column with reset_index()",
+    )
 
 
 def _findings(rules: Rules, tables: Tables, population: Tables | None) -> tuple[Finding, ...]:

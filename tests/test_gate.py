@@ -122,6 +122,22 @@ def test_an_identifier_that_is_still_there_closes_the_gate():
     assert_closed(policy.judge(frame_of().assign(name="x")), "column 'name' identifies people")
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Index([1, 2, 3, 4], name="patient_id"),
+        pd.Index(["Ada", "Bob", "Cy", "Di"]),
+        pd.MultiIndex.from_product([[1, 2], [3, 4]]),
+        pd.date_range("1950-01-01", periods=4),
+    ],
+)
+def test_an_index_that_may_name_people_closes_the_gate(labels):
+    """It is no column, has no role, and leaves the house with the frame."""
+    assert policy_of().judge(frame_of().set_index(pd.Index([9, 9, 7, 1]))).passed
+    assert_closed(policy_of().judge(frame_of().set_index(labels)), "more than a numbering of its rows")
+    assert policy_of().judge(frame_of().set_index(labels).reset_index(drop=True)).passed
+
+
 def test_all_problems_are_named_at_once():
     verdict = policy_of().judge(frame_of().rename(columns={"zip": "a", "note": "b"}))
     assert len(verdict.problems) == 4

@@ -1,4 +1,4 @@
-"""pandas frames: columns are factorized a million rows at a time; the index takes no part in anything."""
+"""pandas frames: columns are factorized a million rows at a time; the index takes no part in what is measured."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +27,13 @@ class PandasSource(LocalSource):
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
         self.columns = checked_names(list(frame.columns))
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the index is more than a numbering of the rows: it has a name, levels, or labels of another kind."""
+        index = self._frame.index
+        numbering = index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype)
+        return len(index) > 0 and not numbering
 
     def row_count(self) -> int:
         """Count the rows."""

@@ -94,6 +94,15 @@ def test_columns_are_judged_as_the_gate_judges_them(columns: list[str], problem:
     assert any(problem in reason for reason in outcome.reasons)
 
 
+def test_an_index_that_may_name_people_fails_with_the_columns() -> None:
+    data = frame([("x",) * 3] * 2, ["age", "zip", "disease"])
+    suite = suite_of(policy(), name="columns")
+    assert run_suite(data, suite).success
+    outcome = run_suite(data.set_axis(["Ada", "Bob"]), suite)
+    assert outcome.success is False
+    assert any("more than a numbering of its rows" in reason for reason in outcome.reasons)
+
+
 _ELSEWHERE = """
 import json, logging, sys, warnings
 warnings.simplefilter("ignore")
