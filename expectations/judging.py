@@ -1,9 +1,11 @@
 """The metric behind every privacy expectation: judge one requirement where the batch lies, and return plain data."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.expectations.batches import told_as_one_of_several
 from privacy_plugin.expectations.engines import read_batch, register_batch_metric
 from privacy_plugin.expectations.population import find_population
 from privacy_plugin.limits import KINDS
@@ -63,13 +65,14 @@ def _judged(requirement: Requirement, engine: Any, domain: Mapping[str, Any], ar
     """Judge inside the engine; GX would record the text of an exception, which may quote the data."""
     roles = {name: arguments.get(name) for name in requirement.definition.roles}
     try:
-        found = find_population(engine, arguments.get("population"))
-        compared = None if found is None else open_source(found)
+        second = find_population(engine, arguments.get("population"))
+        compared = None if second is None else open_source(second)
         with read_batch(engine, domain) as data, snapshots(open_source(data), compared) as (source, others):
             tables = Tables(source)
             tables.count_rows()
             population = None if others is None else Tables(others)
-            return requirement.judge(tables, unit=arguments.get("unit"), population=population, **roles)
+            found = requirement.judge(tables, unit=arguments.get("unit"), population=population, **roles)
+        return replace(found, reason=told_as_one_of_several(found.reason, engine, domain))
     except PrivacyPluginError as problem:
         reason = str(problem)
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut

@@ -1,6 +1,7 @@
 """The same answers on every engine of Great Expectations, computed there."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,32 @@ def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
         for day in (1, 2)
     }
     assert sizes == {1: 3, 2: 4}
+
+
+def test_gx_itself_judges_the_last_batch_and_the_result_says_that_there_are_others(tmp_path: Path) -> None:
+    """The first day does not pass; a checkpoint of GX's own looks at the second only."""
+    database = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
+    days = pd.DataFrame(
+        {"age": [30, 41, 41], "zip": ["1", "2", "2"], "day": ["2024-01-01", "2024-01-02", "2024-01-02"]}
+    )
+    days.to_sql("dated", database, index=False)
+    for day, rows in days.groupby("day"):
+        rows.drop(columns="day").to_csv(tmp_path / f"visits-{day}.csv", index=False)
+    context = gx.get_context(mode="ephemeral")
+    table = context.data_sources.add_sqlite("hospital", connection_string=str(database.url)).add_table_asset("dated")
+    files = context.data_sources.add_pandas_filesystem("files", base_directory=tmp_path).add_csv_asset("visits")
+    names = re.compile(r"visits-(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})\.csv")
+    suite = context.suites.add(gx.ExpectationSuite(name="daily", expectations=[k(2)]))
+    for data in (
+        table.add_batch_definition_daily("daily", column="day"),
+        files.add_batch_definition_daily("daily", regex=names),
+    ):
+        (result,) = gx.ValidationDefinition(name=data.data_asset.name, data=data, suite=suite).run().results
+        assert result.success is True
+        assert "(in one of 2 batches; the others were not looked at)" in result.result["details"]["reason"]
+    whole = table.add_batch_definition_whole_table("whole").get_batch().validate(k(2))
+    assert whole.success is False
+    assert "batches" not in whole.result["details"]["reason"]
 
 
 def test_the_limit_of_two_hundred_rows_of_query_metrics_does_not_apply(tmp_path: Path) -> None:
