@@ -4,6 +4,7 @@ A message says what was wrong, what was given and what is valid. It never carrie
 column names, counts and limits only.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -53,6 +54,19 @@ class InfeasibleError(PrivacyPluginError):
 
 class TooLargeError(PrivacyPluginError):
     """The exact computation would exceed a stated limit of time or memory."""
+
+
+def kind_of(problem: BaseException) -> str:
+    """Name an error without its text, which may quote the data; the operating system's own words for files do not.
+
+    >>> kind_of(FileNotFoundError(2, "anything", "anything")), kind_of(KeyError("a value"))
+    ('No such file or directory', 'KeyError')
+    """
+    if isinstance(problem, UnicodeError):
+        return "its text is not UTF-8; convert it first (iconv -f ITS_ENCODING -t UTF-8)"
+    if isinstance(problem, OSError) and problem.errno:
+        return os.strerror(problem.errno)
+    return type(problem).__name__
 
 
 def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:

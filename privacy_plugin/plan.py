@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError
+from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, kind_of
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy
 from privacy_plugin.frequency.hierarchy_files import write_hierarchy
@@ -211,7 +211,7 @@ class Plan:
                 target.rmdir()
             os.replace(staging, target)
         except OSError as problem:
-            raise ParameterError(f"cannot write the folder {str(folder)!r}: {type(problem).__name__}") from None
+            raise ParameterError(f"cannot write the folder {str(folder)!r}: {kind_of(problem)}") from None
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         return target
@@ -251,7 +251,7 @@ def load_plan(path: str | Path) -> Plan:
     except PrivacyPluginError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ParameterError(f"cannot read the plan {str(path)!r}: {type(problem).__name__}") from None
+        raise ParameterError(f"cannot read the plan {str(path)!r}: {kind_of(problem)}") from None
 
 
 def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:

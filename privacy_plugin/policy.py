@@ -11,10 +11,7 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.errors import (
-    PolicyError,
-    unknown_name,
-)
+from privacy_plugin.errors import PolicyError, kind_of, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import Rules, Verdict, judge
 from privacy_plugin.method import Method
@@ -64,7 +61,7 @@ class Policy:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            raise PolicyError(f"cannot read the policy {str(path)!r}: {type(problem).__name__}") from None
+            raise PolicyError(f"cannot read the policy {str(path)!r}: {kind_of(problem)}") from None
         try:
             loaded = read_plain(text)
         except yaml.YAMLError as problem:

@@ -194,7 +194,7 @@ def test_what_is_no_plan_is_not_loaded(tmp_path, text):
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(ParameterError, match="plan"):
         pp.load_plan(tmp_path / "plan.json")
-    with pytest.raises(ParameterError, match="FileNotFoundError"):
+    with pytest.raises(ParameterError, match="No such file"):
         pp.load_plan(tmp_path / "missing.json")
 
 
@@ -236,7 +236,7 @@ def test_an_export_is_whole_or_not_there(tmp_path):
     with pytest.raises(ParameterError, match="no empty folder"):
         plan_of().export(tmp_path / "full", data=frame_of())
     (tmp_path / "file").touch()
-    with pytest.raises(ParameterError, match=r"NotADirectoryError|FileExistsError"):
+    with pytest.raises(ParameterError, match=r"Not a directory|File exists"):
         plan_of().export(tmp_path / "file" / "mapping", data=frame_of())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
     (tmp_path / "empty").mkdir()

@@ -130,10 +130,10 @@ def test_every_malformed_file_is_refused_in_words(tmp_path, text, words):
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
-    with pytest.raises(PolicyError, match="FileNotFoundError"):
+    with pytest.raises(PolicyError, match="No such file"):
         pp.Policy.load(tmp_path / "missing.yaml")
     with pytest.raises(PolicyError, match="cannot read"):
         pp.Policy.load(tmp_path)
     (tmp_path / "latin.yaml").write_bytes("dataset: Zürich".encode("latin-1"))
-    with pytest.raises(PolicyError, match="UnicodeDecodeError"):
+    with pytest.raises(PolicyError, match="not UTF-8; convert it"):
         pp.Policy.load(tmp_path / "latin.yaml")

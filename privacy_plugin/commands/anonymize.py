@@ -7,7 +7,7 @@ import typer
 
 from privacy_plugin.commands.options import Data, Force, Json, Ledger, PolicyFile, Population, Table, Url
 from privacy_plugin.commands.terminal import Terminal, command
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, kind_of
 
 if TYPE_CHECKING:
     from privacy_plugin.plan import Plan
@@ -113,4 +113,4 @@ def _save(plan: "Plan", path: Path) -> None:
     try:
         plan.save(path)
     except OSError as problem:
-        raise ParameterError(f"cannot write the plan {str(path)!r}: {type(problem).__name__}") from None
+        raise ParameterError(f"cannot write the plan {str(path)!r}: {kind_of(problem)}") from None

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from privacy_plugin.commands.options import Data, Force, Table, Url
 from privacy_plugin.commands.terminal import PASSED, Terminal, command
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, kind_of
 
 if TYPE_CHECKING:
     from privacy_plugin.proposal import Proposal
@@ -87,7 +87,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise ParameterError(f"cannot write {str(path)!r}: {type(problem).__name__}") from None
+        raise ParameterError(f"cannot write {str(path)!r}: {kind_of(problem)}") from None
 
 
 def _summary(proposal: "Proposal") -> RichTable:

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from privacy_plugin.errors import InfeasibleError, PrivacyPluginError
+from privacy_plugin.errors import InfeasibleError, PrivacyPluginError, kind_of
 
 PASSED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "PRIVACY_PLUGIN_TRACEBACK"
@@ -81,10 +81,9 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
 
 def _unexpected(problem: Exception) -> str:
     """Name an error by its kind, and the file that it is about."""
-    kind = type(problem).__name__
     if isinstance(problem, OSError) and isinstance(problem.filename, str):
-        return f"cannot read or write {problem.filename!r}: {kind}"
-    return f"unexpected {kind}; set {TRACEBACK_VARIABLE}=1 to see where (may show data)"
+        return f"cannot read or write {problem.filename!r}: {kind_of(problem)}"
+    return f"unexpected {type(problem).__name__}; set {TRACEBACK_VARIABLE}=1 to see where (may show data)"
 
 
 def _complain(problem: Exception, words: str, code: int, *, as_json: bool) -> int:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from privacy_plugin.errors import HierarchyError, ParameterError
+from privacy_plugin.errors import HierarchyError, ParameterError, kind_of
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.values import Value, label
 
@@ -20,7 +20,7 @@ def read_hierarchy(path: str | Path, *, separator: str = ";") -> TableHierarchy:
         with Path(path).open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines, delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise HierarchyError(f"cannot read the hierarchy file {str(path)!r}: {type(problem).__name__}") from None
+        raise HierarchyError(f"cannot read the hierarchy file {str(path)!r}: {kind_of(problem)}") from None
     if not rows:
         raise HierarchyError(f"the hierarchy file {str(path)!r} is empty")
     widths = {len(row) for row in rows}

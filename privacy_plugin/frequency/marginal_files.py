@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, kind_of
 
 
 def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[str, int]]:
@@ -15,7 +15,7 @@ def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[
         with Path(path).open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines, delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise ParameterError(f"cannot read the marginals file {str(path)!r}: {type(problem).__name__}") from None
+        raise ParameterError(f"cannot read the marginals file {str(path)!r}: {kind_of(problem)}") from None
     if not rows:
         raise ParameterError(f"the marginals file {str(path)!r} is empty")
     marginals: dict[str, dict[str, int]] = {}

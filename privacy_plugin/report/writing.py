@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from privacy_plugin.certificate import Certificate
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, kind_of
 from privacy_plugin.gate import Verdict
 from privacy_plugin.policy import Policy
 from privacy_plugin.recoders import Found
@@ -83,5 +83,5 @@ def write_report(
         os.replace(staging, target)
     except OSError as problem:
         staging.unlink(missing_ok=True)
-        raise ParameterError(f"cannot write the report {str(path)!r}: {type(problem).__name__}") from None
+        raise ParameterError(f"cannot write the report {str(path)!r}: {kind_of(problem)}") from None
     return target

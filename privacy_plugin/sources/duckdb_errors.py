@@ -9,6 +9,8 @@ import duckdb
 from privacy_plugin.errors import SourceError
 
 _LINE = re.compile(r"Invalid Input Error: CSV Error on Line: (\d+)\n")
+_TOO_LONG = "Maximum line size"
+_NO_STATE = "Invalid Input Error: The CSV Parser state machine reached an invalid state"
 
 
 @contextmanager
@@ -17,14 +19,21 @@ def told_as_source_error(doing: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}{_broken_line(error)}") from None
+        raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}{_fault_of_file(str(error))}") from None
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":  # DuckDB's words for Ctrl-C
+            raise
+        raise KeyboardInterrupt from None
 
 
-def _broken_line(error: duckdb.Error) -> str:
-    """Say which line of a CSV file stopped DuckDB, by its number alone."""
-    found = _LINE.match(str(error))
+def _fault_of_file(words: str) -> str:
+    """Say what in a CSV file stopped DuckDB: the number of the line, and never what stands in it."""
+    if words.startswith(_NO_STATE):
+        return "; its lines seem to end in two ways, with a carriage return and without; write the file with one"
+    found = _LINE.match(words)
     if found is None:
         return ""
-    return (
-        f", line {found[1]} of the file: not one value a column, a quote that is not closed, or text that is not UTF-8"
-    )
+    fault = "not one value a column, a quote that is not closed, or text that is not UTF-8"
+    if _TOO_LONG in words:
+        fault = "longer than DuckDB reads from CSV; write the table as Parquet"
+    return f", line {found[1]} of the file: {fault}"

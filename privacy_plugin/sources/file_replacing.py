@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from privacy_plugin.errors import ParameterError, SourceError
+from privacy_plugin.errors import ParameterError, SourceError, kind_of
 
 
 @contextmanager
@@ -41,10 +41,8 @@ def readable(path: Path) -> Iterator[None]:
     """Tell errors of files by their kind alone: their messages may hold lines of the file."""
     try:
         yield
-    except UnicodeDecodeError:
-        raise SourceError(f"cannot read the file {str(path)!r}: its text is not UTF-8; convert it first") from None
-    except (OSError, csv.Error, pa.ArrowException) as error:
-        raise SourceError(f"cannot read the file {str(path)!r}: {type(error).__name__}") from None
+    except (OSError, UnicodeError, csv.Error, pa.ArrowException) as error:
+        raise SourceError(f"cannot read the file {str(path)!r}: {kind_of(error)}") from None
 
 
 def _put_in_place(temporaries: Sequence[Path], paths: Sequence[Path]) -> None:

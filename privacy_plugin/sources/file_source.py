@@ -186,7 +186,7 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
         file.seek(0)
         names = next(csv.reader(file, delimiter=separator, strict=True), [])
     if not names:
-        raise SourceError(f"the file {str(path)!r} is empty; its first line must name the columns")
+        raise SourceError(f"the first line of {str(path)!r} is empty; it must name the columns")
     _require_no_repetition(path, names)
     return separator, checked_names(names)
 
