@@ -25,7 +25,7 @@ from privacy_plugin.kernels.score_relation import Relation, Weights
 from privacy_plugin.kernels.score_run import Progress, run_search, search_table
 from privacy_plugin.kernels.score_search import CONFIDENCE_TOLERANCE
 from privacy_plugin.kernels.score_weight import inferences
-from privacy_plugin.kernels.score_words import word_table
+from privacy_plugin.kernels.score_word_state import word_table
 
 Algorithm = Literal["auto", "lattice", "search", "words"]
 

@@ -10,6 +10,7 @@ from privacy_plugin.kernels import score_search, score_words
 from privacy_plugin.kernels.score_columns import Columns, inferable_cells
 from privacy_plugin.kernels.score_relation import Codes, Integers, Weights
 from privacy_plugin.kernels.score_state import DONE, FULL, NODES, RUNNING, STEPS, Table
+from privacy_plugin.kernels.score_word_state import WordTable
 
 Progress = Callable[[float, int], None]
 
@@ -48,7 +49,7 @@ def search_table(columns: Columns, *, confidence: float) -> Table:
 
 
 def run_search(
-    table: Table | score_words.WordTable,
+    table: Table | WordTable,
     *,
     saturation: float,
     confidence: float,
@@ -63,7 +64,7 @@ def run_search(
     Without `bounded`, the upper ends of an incomplete search mean nothing.
     `progress` is called between slices with the share of the first-level branches done and the steps so far.
     """
-    search: Any = score_words if isinstance(table, score_words.WordTable) else score_search
+    search: Any = score_words if isinstance(table, WordTable) else score_search
     work: Any = table.fresh_work(rows=rows, record=record)
     search.enter_root(table, work, saturation, confidence)
     status = RUNNING
