@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.anonymizers.test_epsilon_safe_audit import ALONE, EPSILON, NEARLY_K, K, audited
+from tests.anonymizers.epsilon_safe_audit import ALONE, EPSILON, NEARLY_K, K, audited
 
 VARIANTS = [
     ("as stated, secure source, person alone", ALONE, {"generator": None}),

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 import privacy_plugin as pp
 from privacy_plugin.sources import sql_table
 from tests.engines import postgresql_database
+from tests.processes import said, started
 from tests.randomized_policies import open_ledger, people, policy_dict
-from tests.test_ledger_processes import said, started
 
 ANONYMIZE = """
     import sys, time

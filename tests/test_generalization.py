@@ -10,21 +10,13 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, EmptyTableError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization import loss_against_k
+from tests.generalized_people import AGES as KNOWN_AGES
+from tests.generalized_people import CITIES, hierarchy_of
 from tests.oracles import class_metrics as oracle
 from tests.oracles.generalization import minimal as oracle_minimal
 
-AGES = {
-    21: (21, "20s", "young", "*"),
-    25: (25, "20s", "young", "*"),
-    34: (34, "30s", "young", "*"),
-    51: (51, "50s", "old", "*"),
-    None: (None, None, None, "*"),
-}
-CITIES = {"Bern": ("Bern", "BE", "*"), "Biel": ("Biel", "BE", "*"), "Basel": ("Basel", "BS", "*")}
-HIERARCHIES = {
-    "age": TableHierarchy({value: levels[1:] for value, levels in AGES.items() if value is not None}),
-    "city": TableHierarchy({value: levels[1:] for value, levels in CITIES.items()}),
-}
+HIERARCHIES = {"age": hierarchy_of(KNOWN_AGES), "city": hierarchy_of(CITIES)}
+AGES = {**KNOWN_AGES, None: (None, None, None, "*")}
 COLUMNS = ["age", "city", "disease"]
 
 _rows = st.lists(

@@ -13,20 +13,10 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.lattice_search import balanced_chain
 from privacy_plugin.errors import InfeasibleError, ParameterError
-from privacy_plugin.frequency.hierarchy import TableHierarchy
+from tests.generalized_people import AGES, CITIES, hierarchy_of
 from tests.oracles import class_metrics, disclosure
 
-AGES = {
-    21: (21, "20s", "young", "*"),
-    25: (25, "20s", "young", "*"),
-    34: (34, "30s", "young", "*"),
-    51: (51, "50s", "old", "*"),
-}
-CITIES = {"Bern": ("Bern", "BE", "*"), "Biel": ("Biel", "BE", "*"), "Basel": ("Basel", "BS", "*")}
-HIERARCHIES = {
-    "age": TableHierarchy({value: levels[1:] for value, levels in AGES.items()}),
-    "city": TableHierarchy({value: levels[1:] for value, levels in CITIES.items()}),
-}
+HIERARCHIES = {"age": hierarchy_of(AGES), "city": hierarchy_of(CITIES)}
 COLUMNS = ["age", "city", "disease"]
 
 rows_of_people = st.lists(

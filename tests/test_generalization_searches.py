@@ -15,22 +15,13 @@ from privacy_plugin import generalization as module_of_generalize
 from privacy_plugin import lattice_strategies, lattice_task
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
+from tests.generalized_people import AGES, CITIES, hierarchy_of
 from tests.oracles import class_metrics, generalization, losses
 
-AGES = {
-    21: (21, "20s", "young", "*"),
-    25: (25, "20s", "young", "*"),
-    34: (34, "30s", "young", "*"),
-    51: (51, "50s", "old", "*"),
-}
-CITIES = {"Bern": ("Bern", "BE", "*"), "Biel": ("Biel", "BE", "*"), "Basel": ("Basel", "BS", "*")}
 SEXES = {"f": ("f", "*"), "m": ("m", "*")}
 PATHS = [AGES, CITIES, SEXES]
 COLUMNS = ["age", "city", "sex"]
-HIERARCHIES = {
-    name: TableHierarchy({value: path[1:] for value, path in paths.items()})
-    for name, paths in zip(COLUMNS, PATHS, strict=True)
-}
+HIERARCHIES = {name: hierarchy_of(paths) for name, paths in zip(COLUMNS, PATHS, strict=True)}
 DISEASES = {"a": ("a", "ab", "*"), "b": ("b", "ab", "*"), "c": ("c", "c", "*")}
 ROWS = st.lists(st.tuples(*(st.sampled_from(list(paths)) for paths in (*PATHS, DISEASES))), min_size=1, max_size=12)
 SHARES = st.sampled_from([0.0, 0.0, 0.1, 0.29, 0.5, 1.0])

@@ -1,9 +1,6 @@
 """The ledger never overspends and never forgets, however many processes run at once and wherever they are killed."""
 
 import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +11,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import BudgetError
 from privacy_plugin.ledger import BudgetLedger
 from tests.engines import postgresql_database
+from tests.processes import said, started
 
 VISITS = {"dataset": "visits", "unit": "row"}
 
@@ -32,16 +30,6 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         connection.exec_driver_sql(f"ALTER DATABASE {name} SET synchronous_commit = off")
     yield engine.url.render_as_string(hide_password=False)
     engine.dispose()
-
-
-def started(script: str, *arguments: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def said(process: "subprocess.Popen[str]", words: str) -> None:
-    assert process.stdout is not None
-    assert process.stdout.readline() == f"{words}\n"
 
 
 SPEND_TENTHS = """

@@ -21,27 +21,17 @@ from privacy_plugin.anonymizers.randomized_response import Channel
 from privacy_plugin.anonymizers.reached_rows import ExactRows, RandomizedRows
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
+from tests.anonymizers.dependent_rows import NAMES, dependent_rows
 from tests.itemset_data import exclusive_groups, itemset_file
 from tests.oracles import code_tree as oracle
 
 SIZES = [3, 2, 3, 2]
-NAMES = list("abcd")
 DOMAINS = {name: list(range(size)) for name, size in zip(NAMES, SIZES, strict=True)}
 row_of = st.tuples(*(st.integers(0, size - 1) for size in SIZES))
 
 
 def coded(rows, given=None) -> CodedRows:
     return CodedRows.of(FrequencyTable.from_rows(NAMES, rows), given=given, domains=DOMAINS)
-
-
-def dependent_rows(number: int, seed: int = 5) -> list[tuple[int, ...]]:
-    """b and c follow a; d follows b or its opposite, depending on c."""
-    generator = np.random.default_rng(seed)
-    a = generator.integers(0, 3, number)
-    b = np.where(generator.random(number) < 0.8, a % 2, generator.integers(0, 2, number))
-    c = np.where(generator.random(number) < 0.6, a, generator.integers(0, 3, number))
-    d = np.where(generator.random(number) < 0.9, (b + (c == 1)) % 2, generator.integers(0, 2, number))
-    return list(zip(a.tolist(), b.tolist(), c.tolist(), d.tolist(), strict=True))
 
 
 def paths(node: Node, way: dict[int, int]):

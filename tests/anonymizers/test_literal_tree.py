@@ -18,7 +18,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
 from privacy_plugin.kernels.krimp import krimp
 from privacy_plugin.ledger import BudgetLedger
-from tests.anonymizers.test_code_tree import NAMES, dependent_rows
+from tests.anonymizers.dependent_rows import NAMES, dependent_rows
 
 ROWS = dependent_rows(300)
 

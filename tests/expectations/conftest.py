@@ -5,15 +5,7 @@ from typing import Any
 import pytest
 from great_expectations.data_context.data_context.context_factory import project_manager
 
-from tests.expectations.examples import batch_definition
-
-ENGINES = [
-    "pandas",
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.postgres),
-    pytest.param("spark", marks=pytest.mark.spark),
-]
+from tests.expectations.examples import ENGINES, batch_definition
 
 
 @pytest.fixture(autouse=True)

@@ -6,11 +6,19 @@ from typing import Any
 
 import great_expectations as gx
 import pandas as pd
+import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.policy import Policy
 from tests.engines import postgresql_database, spark_session
 
+ENGINES = [
+    "pandas",
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.postgres),
+    pytest.param("spark", marks=pytest.mark.spark),
+]
 COLUMNS = ["age", "zip", "disease"]
 ROWS = [
     (30, "8001", "flu"),

@@ -18,7 +18,7 @@ from privacy_plugin.expectations.suite import declare
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import sql_table
 from tests.engines import postgresql_database, spark_session
-from tests.expectations.examples import POLICY, ROWS, frame, loaded
+from tests.expectations.examples import ENGINES, POLICY, ROWS, frame, loaded
 
 EASY = Policy.from_dict(
     {
@@ -38,16 +38,7 @@ def data_of(kind: str, rows: list[tuple[Any, ...]] | None = None) -> Any:
     return sql_table(loaded(engine, rows), "visits")
 
 
-KINDS = [
-    "pandas",
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.postgres),
-    pytest.param("spark", marks=pytest.mark.spark),
-]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ENGINES)
 def test_green_red_and_empty(kind: str) -> None:
     green = validate(EASY, data_of(kind))
     assert (green.success, green.evaluated, green.declared, green.reasons) == (True, 3, 3, ())

@@ -64,6 +64,9 @@ def test_exact_fractions_have_a_size_limit() -> None:
         paper_confidence(marginals=[5], research_count=1, others=10**7, delta_low=0, delta_high=0.5)
 
 
+ASKED: dict[str, Any] = {"marginals": [2, 3], "research_count": 1, "others": 5, "delta_low": 0.1, "delta_high": 0.5}
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -84,29 +87,15 @@ def test_exact_fractions_have_a_size_limit() -> None:
     ],
 )
 def test_refuses_what_makes_no_sense(wrong: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {
-        "marginals": [2, 3],
-        "research_count": 1,
-        "others": 5,
-        "delta_low": 0.1,
-        "delta_high": 0.5,
-    }
     for function in (presence_confidence_bounds, exact_presence_confidence, paper_confidence, minimum_dominant_subset):
         with pytest.raises(ParameterError):
-            function(**{**asked, **wrong})
+            function(**{**ASKED, **wrong})
 
 
 def test_refuses_an_unknown_method_and_switches_out_of_range() -> None:
-    asked: dict[str, Any] = {
-        "marginals": [2, 3],
-        "research_count": 1,
-        "others": 5,
-        "delta_low": 0.1,
-        "delta_high": 0.5,
-    }
     with pytest.raises(ParameterError, match="window"):
-        presence_confidence_bounds(**asked, method="windows")  # type: ignore[arg-type]
+        presence_confidence_bounds(**ASKED, method="windows")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="sigma_cut"):
-        paper_confidence(**asked, sigma_cut=0.0)
+        paper_confidence(**ASKED, sigma_cut=0.0)
     with pytest.raises(ParameterError, match="bucket_size"):
-        paper_confidence(**asked, bucket_size=0)
+        paper_confidence(**ASKED, bucket_size=0)

@@ -14,11 +14,10 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.metrics.delta_presence import delta_presence
 from privacy_plugin.metrics.presence_confidence import presence_confidence
+from tests.metrics.presence_labels import LEAVES, Path, at_level, hierarchies
 from tests.oracles import population as oracle
 
-LEAVES = ["a", "b", "c", "x"]
 COLUMNS = ["one", "two"]
-Path = tuple[Any, ...]
 
 # The table's one row is of one person; nine others share its label on some other level only.
 HIDDEN = [
@@ -80,24 +79,7 @@ def test_a_label_that_stays_the_same_group_is_no_matter() -> None:
         assert found.value == people
 
 
-@st.composite
-def hierarchies(draw: st.DrawFn) -> dict[Any, Path]:
-    """Two levels and often a top, with labels from so few that they are used twice, or are original values."""
-    labels = st.sampled_from(["x", "y", "a", "*", "u", "v"])
-    first = {leaf: draw(labels) for leaf in LEAVES}
-    second = {label: draw(labels) for label in sorted({*first.values()})}
-    top = ("*",) if draw(st.booleans()) else ()
-    return {leaf: (first[leaf], second[first[leaf]], *top) for leaf in LEAVES}
-
-
 people = st.tuples(*[st.sampled_from([*LEAVES, None, "*"])] * 2)
-
-
-def at_level(value: Any, paths: dict[Any, Path], level: int) -> Any:
-    height = len(paths["a"])
-    if value == "*" or level == 0:
-        return value
-    return ("*" if level == height else None) if value is None else paths[value][level - 1]
 
 
 @settings(deadline=None, derandomize=True, max_examples=400)

@@ -6,7 +6,6 @@ from importlib import import_module
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.measuring import reporting
 from tests.metrics.score_frames import ROLES, VISITS, score, wide
 
 
@@ -67,15 +66,3 @@ def test_floats_state_their_error():
     assert not found.exact
     assert 0 < found.error < 2e-12
     assert found.lowest < found.value < found.highest
-
-
-def test_progress_is_told():
-    seen = []
-    pp.privacy_score(wide(), attributes=list(wide()), progress=lambda share, steps: seen.append((share, steps)))
-    assert seen[-1][0] == 1
-    heard = []
-    with reporting(lambda share, steps: heard.append((share, steps))):
-        pp.require("privacy_score", below=0.5).judge(wide(), attributes=list(wide()))
-    assert heard == seen
-    pp.privacy_score(wide(), attributes=list(wide()))
-    assert heard == seen

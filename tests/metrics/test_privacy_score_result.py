@@ -1,4 +1,4 @@
-"""What a score tells: people, combinations of columns, and no value unless asked."""
+"""What a score tells: people, combinations of columns, its progress, and no value unless asked."""
 
 import json
 from fractions import Fraction
@@ -7,7 +7,8 @@ import pandas as pd
 
 import privacy_plugin as pp
 from privacy_plugin.frequency import FrequencyTable
-from tests.metrics.score_frames import ROLES, VISITS, score
+from privacy_plugin.measuring import reporting
+from tests.metrics.score_frames import ROLES, VISITS, score, wide
 
 
 def test_nothing_of_the_table_is_told_unless_asked():
@@ -41,3 +42,15 @@ def test_people_are_counted_not_distinct_rows():
     )
     found = pp.privacy_score(table, attributes=["city", "disease"], roles=ROLES)
     assert (found.value, found.threshold_count(0.5), found.rows) == (Fraction(2, 5), 8, 10)
+
+
+def test_progress_is_told():
+    seen = []
+    pp.privacy_score(wide(), attributes=list(wide()), progress=lambda share, steps: seen.append((share, steps)))
+    assert seen[-1][0] == 1
+    heard = []
+    with reporting(lambda share, steps: heard.append((share, steps))):
+        pp.require("privacy_score", below=0.5).judge(wide(), attributes=list(wide()))
+    assert heard == seen
+    pp.privacy_score(wide(), attributes=list(wide()))
+    assert heard == seen

@@ -5,38 +5,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 import yaml
-from dagster._core.remote_representation.external_data import RepositorySnap
-from dagster._serdes import serialize_value
 from dagster.components.testing import create_defs_folder_sandbox
 
 from privacy_plugin.orchestration import PrivacyGateComponent, WarehouseResource
 from privacy_plugin.policy import Policy
+from tests.orchestration.components import TYPE, attributes, run, shown_by_dagster
 from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, unsafe_rows
-
-TYPE = "privacy_plugin.orchestration.PrivacyGateComponent"
-
-
-def attributes(url: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "policy": "policy.yaml",
-        "source_table": "raw",
-        "anonymized_table": "anonymized",
-        "release_table": "release",
-        "warehouse_url": url,
-        "output_folder": "privacy",
-        **changes,
-    }
-
-
-def run(defs: dg.Definitions, *assets: str) -> dg.ExecuteInProcessResult:
-    job = dg.define_asset_job("everything", selection=list(assets))
-    merged = dg.Definitions.merge(defs, dg.Definitions(jobs=[job]))
-    return merged.resolve_job_def("everything").execute_in_process(raise_on_error=False)
 
 
 def test_a_defs_yaml_makes_the_whole_path(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,11 +67,6 @@ def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipel
             assert not result.success
             assert "no gate has judged" in errors(result)
             assert pipeline.read("release") is None
-
-
-def shown_by_dagster(defs: dg.Definitions) -> str:
-    """Return what Dagster's pages get to know of definitions."""
-    return serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
 
 
 def test_a_password_in_the_address_is_shown_nowhere() -> None:

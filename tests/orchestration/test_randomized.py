@@ -17,9 +17,9 @@ from privacy_plugin.orchestration import (
     build_anonymized_asset,
     build_privacy_checks,
 )
+from tests.orchestration.components import TYPE, attributes, run, shown_by_dagster
 from tests.orchestration.marked import written_down
 from tests.orchestration.pipeline import Pipeline, errors, gate_and_release, judging, outcome, released
-from tests.orchestration.test_component import TYPE, attributes, run, shown_by_dagster
 from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 
 SECRET = "secretplace"

@@ -11,8 +11,8 @@ import pytest
 from privacy_plugin.policy import Policy
 from privacy_plugin.report import write_report
 from tests.engines import unavailable
+from tests.report.generated_tables import MADE, REAL, ROLES
 from tests.report.pages import judged, policy
-from tests.report.test_generated_sections import MADE, REAL, ROLES
 
 pytestmark = pytest.mark.browser
 

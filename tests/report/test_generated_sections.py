@@ -8,11 +8,9 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.report import render_report
 from privacy_plugin.report.comparison_chart import Bar, comparison
+from tests.report.generated_tables import MADE, REAL, ROLES
 from tests.report.pages import Page
 
-REAL = pd.DataFrame({"age": ["zq1", "zq2", "zq3", "zq4"] * 5, "ill": ["zqyes", "zqno"] * 10})
-MADE = pd.DataFrame({"age": ["zq1", "zq2", "zq3", "zq1"] * 5, "ill": ["zqyes", "zqno"] * 10})
-ROLES = {"age": "quasi_identifier", "ill": "sensitive"}
 CHANNEL = [["3/4", "1/4"], ["1/4", "3/4"]]
 NOTHING_FOUND = "nothing was found, which is no proof of privacy"
 

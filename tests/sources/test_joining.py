@@ -15,11 +15,10 @@ from privacy_plugin.measuring import Tables
 from privacy_plugin.sources import SqlTable, open_source, sql_table
 from privacy_plugin.sources.joining import join_groups, snapshots
 from tests.oracles import population as oracle
-from tests.sources.loading import DATABASES, ENGINES, LOADERS, Table, as_csv_reads, pair
+from tests.sources.joining import JOINED_THERE, KINDS, table_of
+from tests.sources.loading import DATABASES, ENGINES, LOADERS, as_csv_reads, pair
 
-KINDS = {"age": "integer", "city": "text", "weight": "float", "smoker": "boolean"}
 NAMES = list(KINDS)
-JOINED_THERE = ("duckdb_relation", "duckdb", "sqlite", "postgresql", "spark", "csv", "parquet")
 PEOPLE: list[tuple[Any, ...]] = [
     *[(30, "Bern", 61.5, True)] * 5,
     *[(None, None, None, None)] * 4,
@@ -32,11 +31,6 @@ PEOPLE: list[tuple[Any, ...]] = [
     *[(None, "Bern", None, None)] * 6,
 ]
 INSIDE = [PEOPLE[n] for n in (0, 1, 5, 9, 12, 15, 17, 19)]
-
-
-def table_of(rows: list[tuple[Any, ...]], kinds: dict[str, str] = KINDS) -> Table:
-    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
-    return Table(kinds=kinds, values=dict(zip(kinds, map(list, columns), strict=True)))
 
 
 def answers(table: Any, population: Any, names: list[str]) -> list[Any]:

@@ -21,9 +21,9 @@ from privacy_plugin.metrics.population_join import join_population, one_meaning
 from privacy_plugin.sources import open_source, sql_table
 from privacy_plugin.sources.joining import join_groups, snapshots
 from tests.metrics.populations import AGES, CITIES, COLUMNS, HIERARCHIES, at_levels
-from tests.metrics.test_presence_labels import LEAVES, at_level, hierarchies
+from tests.metrics.presence_labels import LEAVES, at_level, hierarchies
+from tests.sources.joining import JOINED_THERE, table_of
 from tests.sources.loading import DATABASES, ENGINES, Table, as_csv_reads, pair
-from tests.sources.test_joining import JOINED_THERE, table_of
 
 PEOPLE: list[tuple[Any, ...]] = [
     (age, city) for n, age in enumerate(AGES) for m, city in enumerate(CITIES) for _ in range(2 * n + m + 2)
