@@ -197,6 +197,21 @@ def test_an_unreadable_population_closes_the_gate():
     assert_closed(policy_of().judge(frame_of(), population="missing.csv"), "file")
 
 
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        {"l_diversity": {"at_least": 2}},
+        {"t_closeness": {"at_most": 0.1}},
+        {"maximum_disclosure": {"knowledge": 0, "at_most": 0.5}},
+        {"privacy_score": {"statistic": "maximum", "below": 0.1}},
+    ],
+)
+def test_a_secret_that_is_a_number_here_and_text_there_is_one_secret(requirement):
+    """Everybody has 250, and as two values they would pass for diverse."""
+    frame = frame_of().assign(disease=pd.Series([250, "250"] * 2, dtype=object))
+    assert_closed(policy_of(requirements=[requirement]).judge(frame), "written like another one of another type")
+
+
 def test_no_requirement_is_no_open_gate():
     rules = Rules(dataset="visits", roles=COLUMNS, requirements=(), digest="")
     verdict = judge(rules, frame_of())

@@ -10,7 +10,14 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError, require_columns
 from privacy_plugin.frequency.grouping import Codes, Integers, ascending, group, pack, sum_by
-from privacy_plugin.frequency.values import Value, canonical, key, one_plain_type, sorted_values
+from privacy_plugin.frequency.values import (
+    Value,
+    canonical,
+    key,
+    one_plain_type,
+    require_written_apart,
+    sorted_values,
+)
 
 Dictionary = tuple[Value, ...]
 
@@ -166,11 +173,12 @@ class FrequencyTable:
         )
 
     def histograms(self, quasi_identifiers: Sequence[str], sensitive: str) -> "Histograms":
-        """Count the sensitive values inside every class."""
+        """Count the sensitive values inside every class; those of them that are written alike are refused."""
         if sensitive in quasi_identifiers:
             raise ColumnError(f"column {sensitive!r} cannot be both a quasi-identifier and the sensitive column")
         self.require_one_row_a_person("a class histogram")
         table = self.project([*quasi_identifiers, sensitive])
+        require_written_apart(table.dictionaries[-1], sensitive)
         classes = table.classes(quasi_identifiers)
         order = np.argsort(classes.members, kind="stable")
         offsets = np.zeros(len(classes.sizes) + 1, dtype=np.int64)

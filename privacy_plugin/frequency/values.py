@@ -9,13 +9,13 @@ Rules: every kind of missing value is `None`; a boolean is never the number 1; t
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
-from privacy_plugin.errors import SourceError
+from privacy_plugin.errors import ColumnError, SourceError
 
 Value: TypeAlias = bool | int | float | Decimal | date | str | bytes | None
 Key: TypeAlias = tuple[int, str]
@@ -189,6 +189,20 @@ def sorted_values(values: Iterable[Value]) -> list[Value]:
 def one_plain_type(values: Iterable[Value]) -> bool:
     """Tell whether all values that are not missing are text, or all whole numbers."""
     return {type(value) for value in values} - {type(None)} in ({str}, {int})
+
+
+def require_written_apart(values: Sequence[Value], column: str) -> None:
+    """Refuse a column in which a number stands beside its own text, or true beside "true".
+
+    To keep them apart makes classes smaller, but what is learned about people more diverse than it is.
+    """
+    present = [] if one_plain_type(values) else [label(value) for value in values if value is not None]
+    alike = len(present) - len(set(present))
+    if alike:
+        raise ColumnError(
+            f"column {column!r} has {alike:,} value(s) that are written like another one of another type, such as a "
+            "number and its text; to whoever reads them they are the same: give the column one type"
+        )
 
 
 def _sort_key(value: Value) -> tuple[Any, ...]:

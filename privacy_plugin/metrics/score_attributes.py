@@ -18,7 +18,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.hierarchy_builders import interval_hierarchy
-from privacy_plugin.frequency.values import Value
+from privacy_plugin.frequency.values import Value, require_written_apart
 from privacy_plugin.metrics.score_leaves import leaves_held
 from privacy_plugin.metrics.score_weights import (
     GivenWeights,
@@ -138,6 +138,7 @@ def _block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hiera
     if is_boolean(values):
         held = np.where(np.array([value is True for value in values])[codes], 0, -1).astype(np.int32)
         return _Block(column=name, codes=held[:, None], cardinalities=(1,), values=(True,))
+    require_written_apart(values, name)
     return _plain(name, codes, values, notes=_number_notes(name, values))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError
 from privacy_plugin.frequency import FrequencyTable, merge
 from privacy_plugin.frequency.grouping import ascending, group, pack, sum_by
+from privacy_plugin.frequency.values import label
 from tests.oracles.frequencies import count_rows, meaning
 
 NAMES = ["a", "b", "c"]
@@ -106,6 +107,11 @@ def test_classes_and_histograms(rows: list[Any]) -> None:
         example = table.values(int(classes.example_rows[classes.members[row]]))
         assert list(map(meaning, example[:2])) == list(map(meaning, table.values(row)[:2]))
         assert classes.sizes[classes.members[row]] == expected[tuple(map(meaning, example[:2]))]
+    texts = [label(value) for value in table.dictionary("c") if value is not None]
+    if len(set(texts)) < len(texts):
+        with pytest.raises(ColumnError, match="written like another"):
+            table.histograms(["a", "b"], "c")
+        return
     histograms = table.histograms(["a", "b"], "c")
     found: Counter[Any] = Counter()
     projected = table.project(["a", "b", "c"])

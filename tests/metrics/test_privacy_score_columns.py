@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.errors import HierarchyError
+from privacy_plugin.errors import ColumnError, HierarchyError
 from privacy_plugin.metrics.score_leaves import leaves_held
 from tests.metrics.score_frames import score
 from tests.oracles import score_tables as oracle
@@ -36,8 +36,15 @@ def test_a_boolean_column_is_one_attribute_where_somebody_says_true_or_false():
     assert score(nobody).value == 0
     unknown = pd.DataFrame({"ill": [None, None], "city": ["Bern", "Basel"]})
     assert score(unknown).value == Fraction(1, 2)  # nothing says it is a boolean: missing is a value all have
-    mixed = pd.DataFrame({"ill": pd.Series([True, 1, "true"], dtype=object)})
+    mixed = pd.DataFrame({"ill": pd.Series([True, 1, "yes"], dtype=object)})
     assert score(mixed).details["attributes"] == 3
+
+
+def test_a_number_beside_its_text_is_refused():
+    """To whoever reads them both are one value, and all who live in Bern have it."""
+    twins = pd.DataFrame({"ill": pd.Series([250, "250"], dtype=object), "city": "Bern"})
+    with pytest.raises(ColumnError, match="written like another"):
+        score(twins)
 
 
 def test_numbers_are_binned_by_boundaries_or_by_the_first_level_of_a_hierarchy():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.metrics.score_weights import read_weights, written_weights
 from tests.metrics.score_frames import VISITS, score
 from tests.oracles import score_tables as oracle
@@ -56,13 +56,13 @@ def test_written_weights_read_back(values, otherwise):
 
 
 @pytest.mark.parametrize("values", [("otherwise",), (30, "30"), (None, ""), (True, "true")])
-def test_weights_that_would_read_back_as_others_are_measured_but_not_written(values):
+def test_weights_that_would_read_back_as_others_are_not_written(values):
     """The danger of one value, written and read, would be that of another one, or of all."""
     danger = {("disease", value): 0 if value == values[0] else 1 for value in values}
     frame = pd.DataFrame({"disease": pd.Series([*values, "flu"], dtype=object), "city": range(len(values) + 1)})
-    rows = frame.to_dict("records")
-    expected = oracle.table_scores(rows, danger=lambda name: Fraction(danger.get(name, 1)))
-    assert score(frame, danger=danger).of(frame).tolist() == pytest.approx([float(value) for value in expected])
+    if None in values or len(values) == 1:  # a number beside its text is not measured
+        expected = oracle.table_scores(frame.to_dict("records"), danger=lambda name: Fraction(danger.get(name, 1)))
+        assert score(frame, danger=danger).of(frame).tolist() == pytest.approx([float(value) for value in expected])
     for refused in (danger, {**danger, "disease": 0}):
         with pytest.raises(ParameterError, match="'disease' by value cannot be written"):
             pp.require("privacy_score", at_most=0.3, danger=refused).to_dict()
@@ -72,6 +72,7 @@ def test_a_value_is_found_by_its_text_where_that_names_only_one():
     frame = pd.DataFrame({"age": [30, 41], "city": ["Bern", "Basel"]})
     assert score(frame, danger={"age": {"30": 0, "41": 0}}).value == score(frame, danger={"age": 0}).value
     twins = pd.DataFrame({"age": pd.Series([30, True, "true"], dtype=object), "x": [1, 2, 3]})
-    assert score(twins, danger={"age": {"true": 0}}).rows == 3  # the text itself comes first
+    with pytest.raises(ColumnError, match="written like another"):
+        score(twins, danger={"age": {"true": 0}})
     with pytest.raises(ParameterError, match="two weights"):
         score(frame, danger={"age": {"30": 0, 30: 0}})
