@@ -11,6 +11,7 @@ from privacy_plugin.column_profile import ColumnProfile, kind_of
 from privacy_plugin.errors import ColumnError
 
 _NEARLY_UNIQUE = 0.95
+_ENOUGH_ROWS = 50  # one of so many is the one that differs from all others once in fifty times
 _TELLING = ("number", "date", "code")  # kinds of values that names seldom are
 _SAY_SO = "the first line of a file must name the columns. If it does, say so with --header"
 
@@ -38,8 +39,11 @@ class Heading:
 
     @property
     def is_unlike(self) -> bool:
-        """Whether the name is of another kind than all values."""
-        return self.profile.kind in _TELLING and kind_of([self.profile.name]) != self.profile.kind
+        """Whether the name is of another kind than all values, or the only one that occurs once."""
+        found = self.profile
+        of_another_kind = found.kind in _TELLING and kind_of([found.name]) != found.kind
+        alone = self.has_several and not self.is_value and not found.unique and found.rows >= _ENOUGH_ROWS
+        return of_another_kind or alone
 
 
 def require_names(headings: Sequence[Heading]) -> None:
@@ -53,12 +57,13 @@ def require_names(headings: Sequence[Heading]) -> None:
 def require_first_line_of_names(headings: Sequence[Heading]) -> None:
     """Refuse a file unless some names are unlike the values below them, and none is like them.
 
-    One name may be unlike because one person's number is missing in words of its own; so it takes two of them, or one
-    that is known to name columns.
+    One name may be unlike because one person's number is missing in words of its own; so it takes two names that are
+    unlike or known to name columns, or one that is both.
     """
     alike = [heading for heading in headings if heading.is_alike]
     if alike:
         raise ColumnError(f"{len(alike)} of {len(headings)} columns are named like their own values: {_SAY_SO}")
-    unlike = [heading.profile.name for heading in headings if heading.is_unlike]
-    if len(unlike) < 2 and not any(map(column_names.is_known, unlike)):
+    unlike = {heading.profile.name for heading in headings if heading.is_unlike}
+    known = {heading.profile.name for heading in headings if column_names.is_known(heading.profile.name)}
+    if len(unlike | known) < 2 and not unlike & known:
         raise ColumnError(f"nothing tells the names of the columns from the values below them: {_SAY_SO}")

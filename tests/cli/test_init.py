@@ -198,6 +198,7 @@ HEADLESS = {
     "two rows of text": ["zqname,f,flu", "Bob,m,cold"],
     "one column": ["zqname", "Bob", "Eve"],
     "a date": ["zqname,1980-01-01", "Bob,1990-12-31"],
+    "few that repeat": ["zqtown,zqflu", *["Bern,flu", "Basel,cold"] * 10],
     "keys": ["ZQ1,x", "AB2,y", "CD3,z"],
     "a missing number": ["zqname,unbekannt", "Bob,34", "Eve,41"],
     "a missing number and another": ["zqname,unknown,3", "Bob,34,4", "Eve,41,5"],
@@ -207,6 +208,8 @@ HEADED = {
     "numbers": ["Vorname,Alter,PLZ", "Bob,34,8001"],
     "codes": ["zip5,age", "02138,34", "02139,41"],
     "ticked": ["red,blue,age", "red,,30", ",blue,41"],
+    "known words": ["city,diagnosis", "Bern,flu", "Basel,cold"],
+    "texts that repeat": ["Farbe,Form", *["rot,rund", "blau,oval"] * 30],
 }
 QUESTIONS = ["1,2,3", *(f"{n % 5 + 1},{n % 3 + 1},{n % 4 + 1}" for n in range(60))]
 
