@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privacy_plugin.anonymizers.interpolation import Interpolation, Utilities, interpolated, require_interpolation
+from privacy_plugin.anonymizers.interpolation import Interpolation, interpolated, require_interpolation
+from privacy_plugin.anonymizers.node_utilities import generalization_of, lattice_shape, node_utilities
 from privacy_plugin.anonymizers.noise import choose, opendp
 from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta
-from privacy_plugin.errors import ParameterError, TooLargeError
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.numbers import exact
 
-_MOST_NODES = 5_000_000
 _DRAWN_AT_ONCE = 1 << 20
 _LARGEST_PENALTY = 10**9  # beyond, generalization counts for nothing anyway
 
@@ -163,7 +163,7 @@ class PreparedRelease:
             choice_epsilon=self.epsilon,
             penalty=self.penalty,
             interpolation=self.interpolation,
-            generalization=_generalization(node, self.levels),
+            generalization=generalization_of(node, self.levels),
         )
 
 
@@ -218,45 +218,6 @@ def epsilon_safe(table: FrequencyTable, **parameters: Any) -> EpsilonSafeTable:
     operating system's secure source; with a `generator`, which is for tests, the result is not private and says so.
     """
     return prepare(table, **parameters).draw()
-
-
-def lattice_shape(levels: Mapping[str, Levels]) -> tuple[int, ...]:
-    """Return how many levels every column has; refuse lattices whose nodes cannot all be weighed."""
-    shape = tuple(level.height + 1 for level in levels.values())
-    nodes = int(np.prod(shape, dtype=np.float64))
-    if nodes > _MOST_NODES:
-        raise TooLargeError(f"the lattice has {nodes:,} nodes, more than {_MOST_NODES:,}; give fewer columns or levels")
-    return shape
-
-
-def node_utilities(
-    table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int, penalty: float, expected: int
-) -> Utilities:
-    """Return -(gen + penalty * suppressed / expected) for every node of the lattice."""
-    suppressed = suppressed_at_all(table, levels, kept, k=k)
-    return -(generalization_of_all(lattice_shape(levels)) + penalty * suppressed / expected)
-
-
-def suppressed_at_all(table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int) -> Integers:
-    """Return how many rows of the sample every node suppresses."""
-    from privacy_plugin.kernels.lattice import suppressed_counts  # compiled code is loaded where it is used
-
-    present = kept > 0
-    return suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
-
-
-def generalization_of_all(shape: tuple[int, ...]) -> Utilities:
-    """Return the mean of level / height for every node."""
-    total = np.zeros(shape)
-    for axis, levels in enumerate(shape):
-        share = np.arange(levels) / max(levels - 1, 1)
-        total += share.reshape([-1 if position == axis else 1 for position in range(len(shape))])
-    return total / len(shape)
-
-
-def _generalization(node: Mapping[str, int], levels: Mapping[str, Levels]) -> float:
-    shares = [level / max(levels[name].height, 1) for name, level in node.items()]
-    return sum(shares) / len(shares)
 
 
 def sample(counts: Integers, beta: Fraction | float, generator: np.random.Generator | None) -> Integers:

@@ -5,15 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privacy_plugin.anonymizers.epsilon_safe import (
-    PreparedRelease,
-    generalization_of_all,
-    lattice_shape,
-    require_positive,
-    sample,
-    suppressed_at_all,
-)
+from privacy_plugin.anonymizers.epsilon_safe import PreparedRelease, require_positive, sample
 from privacy_plugin.anonymizers.interpolation import Utilities, interpolated
+from privacy_plugin.anonymizers.node_utilities import generalization_of_all, lattice_shape, suppressed_at_all
 from privacy_plugin.errors import ParameterError
 
 
