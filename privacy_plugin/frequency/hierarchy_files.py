@@ -4,8 +4,9 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from privacy_plugin.errors import HierarchyError, ParameterError, kind_of
+from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.frequency.separated_lines import read_separated_lines
 from privacy_plugin.frequency.values import Value, label
 
 
@@ -16,13 +17,7 @@ def read_hierarchy(path: str | Path, *, separator: str = ";") -> TableHierarchy:
     """
     if not isinstance(separator, str) or len(separator) != 1:
         raise ParameterError("separator must be a single character")
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as lines:
-            rows = [row for row in csv.reader(lines, delimiter=separator) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise HierarchyError(f"cannot read the hierarchy file {str(path)!r}: {kind_of(problem)}") from None
-    if not rows:
-        raise HierarchyError(f"the hierarchy file {str(path)!r} is empty")
+    rows = read_separated_lines(path, separator=separator, called="hierarchy file", error=HierarchyError)
     widths = {len(row) for row in rows}
     if len(widths) != 1:
         raise HierarchyError(

@@ -1,9 +1,9 @@
 """Read what is known of a population by attribute: a line a value with its number of people."""
 
-import csv
 from pathlib import Path
 
-from privacy_plugin.errors import ParameterError, kind_of
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency.separated_lines import read_separated_lines
 
 
 def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[str, int]]:
@@ -11,13 +11,7 @@ def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[
 
     What a file holds is text; values are found by their text.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as lines:
-            rows = [row for row in csv.reader(lines, delimiter=separator) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise ParameterError(f"cannot read the marginals file {str(path)!r}: {kind_of(problem)}") from None
-    if not rows:
-        raise ParameterError(f"the marginals file {str(path)!r} is empty")
+    rows = read_separated_lines(path, separator=separator, called="marginals file", error=ParameterError)
     marginals: dict[str, dict[str, int]] = {}
     for number, row in enumerate(rows, start=1):
         if len(row) != 3 or not row[2].strip().isdecimal():
