@@ -179,6 +179,18 @@ def test_a_wrong_direction_is_noticed(tmp_path, monkeypatch, where, text):
     assert len(violations(path)) == 1
 
 
+def test_no_test_borrows_from_another_test():
+    """What several tests need lies beside them, in a file that is no test: whoever moves a test moves nothing else."""
+    borrowed = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for folder in ("tests", "benchmarks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for name, _ in imports_of(path)
+        if name.startswith("tests.") and name.rpartition(".")[2].startswith("test_")
+    ]
+    assert borrowed == []
+
+
 def test_the_contracts_of_the_import_linter_hold():
     linter = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which("lint-imports")
     if linter is None:
