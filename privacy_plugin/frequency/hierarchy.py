@@ -37,6 +37,11 @@ class Hierarchy(ABC):
         """The lowest level on which all values are one, whatever it is called there; `height` if there is none."""
         return self.height
 
+    @property
+    def covers(self) -> str:
+        """What it covers, in words: whoever meets a value outside learns from them what to mend."""
+        return "the values that it lists"
+
     @abstractmethod
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
@@ -71,7 +76,7 @@ class Hierarchy(ABC):
         paths = [self._path_or_default(value) for value in values]
         missing = [value for value, path in zip(values, paths, strict=True) if path is None]
         if missing:
-            raise HierarchyError(_uncovered(column, missing, reveal=reveal))
+            raise HierarchyError(_uncovered(column, missing, self.covers, reveal=reveal))
         maps: list[Codes] = [np.arange(len(values), dtype=np.int32)]
         dictionaries: list[tuple[Value, ...]] = [tuple(values)]
         for level in range(1, self.height + 1):
@@ -180,12 +185,13 @@ def _lookup(value: Value) -> str:
     return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text
 
 
-def _uncovered(column: str, missing: Iterable[Value], *, reveal: bool) -> str:
+def _uncovered(column: str, missing: Iterable[Value], covers: str, *, reveal: bool) -> str:
     values = list(missing)
     where = f" of column {column!r}" if column else ""
+    told = f"the hierarchy does not cover {len(values)} value(s){where}, but {covers}"
     if not reveal:
         ask = "hierarchy.levels(values, reveal=True), generalize(..., reveal=True) and anonymize --reveal name them"
-        return f"the hierarchy does not cover {len(values)} value(s){where}; {ask}"
+        return f"{told}; {ask}"
     named = ", ".join(repr(label(value)) for value in values[:_NAMED_AT_MOST])
     more = f" and {len(values) - _NAMED_AT_MOST} more" if len(values) > _NAMED_AT_MOST else ""
-    return f"the hierarchy does not cover {len(values)} value(s){where}: {named}{more}"
+    return f"{told}: {named}{more}"

@@ -1,5 +1,6 @@
 """Hierarchies that follow a rule: intervals of numbers, masked codes, dates, trees."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -39,6 +40,11 @@ class IntervalHierarchy(Hierarchy):
         """Return the boundaries as plain data."""
         boundaries = [[written(cut) for cut in cuts] for cuts in self._cuts]
         return {"intervals": {"boundaries": boundaries, "open_ends": self._open_ends}}
+
+    @property
+    def covers(self) -> str:
+        """Numbers, between the ends where those are closed."""
+        return "numbers" if self._open_ends else "numbers from its first boundary to below its last"
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals a number falls into, or None for text that is no number or lies outside."""
@@ -109,6 +115,11 @@ class MaskHierarchy(Hierarchy):
         """Return the rule as plain data."""
         return {"mask": {"length": self._length, "from_right": self._from_right, "character": self._character}}
 
+    @property
+    def covers(self) -> str:
+        """Codes up to a length."""
+        return f"codes of 1 to {self._length} characters"
+
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the code with 1, 2, ... characters masked; shorter codes are padded, longer not covered."""
         text = label(value)
@@ -138,15 +149,16 @@ def mask_hierarchy(*, length: int, from_right: bool = True, character: str = "*"
     return MaskHierarchy(length=length, from_right=from_right, character=character)
 
 
+_DAY, _TIME = ("%d", "%m", "%Y"), ("%H", "%M", "%S")
 _DATE_LEVELS = ("day", "month", "quarter", "year", "decade", "century")
 
 
 class DateHierarchy(Hierarchy):
     """Dates cut to coarser and coarser periods."""
 
-    def __init__(self, periods: Sequence[str]) -> None:
-        """Take the periods of levels 1 and up, finest first."""
-        self._periods = tuple(periods)
+    def __init__(self, periods: Sequence[str], *, written_as: str | None = None) -> None:
+        """Take the periods of levels 1 and up, finest first, and how text writes a date if it is not ISO."""
+        self._periods, self._format = tuple(periods), written_as
 
     @property
     def height(self) -> int:
@@ -156,17 +168,27 @@ class DateHierarchy(Hierarchy):
     @property
     def specification(self) -> dict[str, Any]:
         """Return the rule as plain data."""
-        return {"dates": {"levels": list(self._periods)}}
+        return {"dates": {"levels": list(self._periods), **({"format": self._format} if self._format else {})}}
+
+    @property
+    def covers(self) -> str:
+        """Dates, and text that is written like one."""
+        return f"dates, and text like {date(1984, 2, 29).strftime(self._format or '%Y-%m-%d')} (its `format` says how)"
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the periods a date falls into; ISO text counts as a date, anything else is not covered."""
-        day = _as_date(value)
+        """Return the periods a date falls into; text in the format counts as a date, anything else is not covered."""
+        day = _as_date(value, self._format)
         return None if day is None else (*(_period(day, name) for name in self._periods), SUPPRESSED)
 
 
-def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade")) -> DateHierarchy:
+def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade"), format: str | None = None) -> DateHierarchy:
     """Generalize dates to periods: day, month, quarter, year, decade, century; `*` on top.
 
+    Text is a date if it is ISO (1984-02-29), or in the `format`: %d, %m and %Y once each, %H, %M and %S if there is a
+    time. Names of months and years of two digits have no place in it: they mean something else elsewhere.
+
+    >>> date_hierarchy(format="%d.%m.%Y").generalize("29.02.1984", 1)
+    '1984-02'
     >>> from datetime import date
     >>> [date_hierarchy().generalize(date(1984, 2, 29), level) for level in (1, 2, 3, 4)]
     ['1984-02', '1984', '1980s', '*']
@@ -178,7 +200,16 @@ def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade")) -> Da
     order = [_DATE_LEVELS.index(name) for name in levels]
     if order != sorted(set(order)):
         raise ParameterError("levels must go from fine to coarse, each once")
-    return DateHierarchy(levels)
+    if format is not None:
+        _require_format(format)
+    return DateHierarchy(levels, written_as=format)
+
+
+def _require_format(given: object) -> None:
+    parts = re.findall(r"%.?", given) if isinstance(given, str) else []
+    day, time = [part for part in parts if part in _DAY], [part for part in parts if part not in _DAY]
+    if sorted(day) != sorted(_DAY) or not set(time) <= set(_TIME) or len(set(time)) != len(time):
+        raise ParameterError("format must hold %d, %m and %Y once each, may hold %H, %M and %S, such as %d.%m.%Y")
 
 
 def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED) -> TableHierarchy:
@@ -217,11 +248,11 @@ def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
 
 
-def _as_date(value: Value) -> date | None:
-    if isinstance(value, date):
-        return value
+def _as_date(value: Value, written_as: str | None) -> date | None:
+    if isinstance(value, date) or not isinstance(value, str):
+        return value if isinstance(value, date) else None
     try:
-        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+        return (datetime.strptime(value, written_as) if written_as else datetime.fromisoformat(value)).date()
     except ValueError:
         return None
 

@@ -24,6 +24,7 @@ BUILT = {
     "intervals": interval_hierarchy(start=0, stop=100, widths=[10, 50]),
     "mask": mask_hierarchy(length=4),
     "dates": date_hierarchy(),
+    "dates in a format": date_hierarchy(format="%d.%m.%Y"),
     "tree": tree_hierarchy({"a": ["x", "y"], "b": ["z"]}),
     "table": TableHierarchy({"x": ("a", "*"), "y": ("a", "*")}),
 }

@@ -138,6 +138,45 @@ def test_what_is_no_date_is_not_covered(value):
     assert date_hierarchy().path(value) is None
 
 
+def test_dates_are_written_in_other_ways_too():
+    hierarchy = date_hierarchy(levels=["day", "year"], format="%d.%m.%Y")
+    assert path(hierarchy, "29.02.2024") == path(hierarchy, date(2024, 2, 29)) == ["2024-02-29", "2024", "*"]
+    assert date_hierarchy(format="%m/%d/%Y %H:%M").generalize("12/31/1999 23:59", 1) == "1999-12"
+
+
+@pytest.mark.parametrize(
+    "value", ["2024-02-29", "29.02.2023", "29.02.24", "29.02.2024 ", "29 Feb 2024", None, 29022024]
+)
+def test_what_is_not_written_so_is_not_covered(value):
+    assert date_hierarchy(format="%d.%m.%Y").path(value) is None
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "%d.%m", "%d.%m.%y", "%d %b %Y", "%d.%m.%Y%", "%d.%d.%m.%Y", "%x", 7, ["%d.%m.%Y"]]
+)
+def test_a_format_that_means_different_days_is_refused(wrong):
+    with pytest.raises(ParameterError, match="format must hold"):
+        date_hierarchy(format=wrong)
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "words"),
+    [
+        (date_hierarchy(), "text like 1984-02-29"),
+        (date_hierarchy(format="%d.%m.%Y"), "text like 29.02.1984"),
+        (interval_hierarchy(start=0, stop=9, widths=[3]), "but numbers;"),
+        (interval_hierarchy(start=0, stop=9, widths=[3], open_ends=False), "but numbers from its first boundary"),
+        (mask_hierarchy(length=2), "but codes of 1 to 2 characters"),
+        (tree_hierarchy(["a"]), "but the values that it lists"),
+    ],
+)
+def test_what_is_not_covered_is_told_beside_what_is(hierarchy, words):
+    with pytest.raises(HierarchyError, match="does not cover 1 value") as caught:
+        hierarchy.levels(["marker"])
+    assert words in str(caught.value)
+    assert "marker" not in str(caught.value)
+
+
 def test_borders_of_periods():
     hierarchy = date_hierarchy(levels=["quarter", "year", "decade", "century"])
     assert path(hierarchy, date(1999, 12, 31)) == ["1999-Q4", "1999", "1990s", "1900s", "*"]
