@@ -74,7 +74,7 @@ def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
                 "requirement": str(finding.requirement),
                 "value": "" if finding.value is None else shown(finding.value),
                 "status": finding.status.replace("_", " "),
-                "people affected": finding.people_affected,
+                "people affected": _affected(finding),
                 "reason": finding.reason,
             }
         )
@@ -117,9 +117,12 @@ def _numbers(finding: Finding) -> dict[str, Any]:
     limits = {"limit": bounds[0]} if len(bounds) == 1 else {"lower limit": bounds[0], "upper limit": bounds[-1]}
     measured = finding.measurement
     looked_at = {"people": measured.rows, "classes": measured.classes} if measured else {}
-    affected = 0 if finding.passed else finding.people_affected
-    numbers = {"value": finding.value, **limits, "people affected": affected, **looked_at}
+    numbers = {"value": finding.value, **limits, "people affected": _affected(finding), **looked_at}
     return {name: _number(value) for name, value in numbers.items() if value is not None}
+
+
+def _affected(finding: Finding) -> int | None:
+    return 0 if finding.passed else finding.people_affected
 
 
 def _number(value: int | float | Fraction) -> int | float | str:

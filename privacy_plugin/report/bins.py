@@ -29,12 +29,14 @@ class Bar:
 class Bars:
     """The bars of a chart; `edges` are the labels between bars (none where each bar is one value).
 
-    `limits` are the positions, counted in bars from the left, at which the limit cuts.
+    `limits` are the positions, counted in bars from the left, at which the limit cuts; `beyond` says of each whether
+    it lies further out than the bars reach.
     """
 
     bars: tuple[Bar, ...]
     edges: tuple[str, ...]
     limits: tuple[int, ...]
+    beyond: tuple[bool, ...]
 
 
 def bars_of(spread: Spread, limit: Limit) -> Bars:
@@ -46,7 +48,8 @@ def bars_of(spread: Spread, limit: Limit) -> Bars:
         return _exact(spread, failing, distinct, limit, bounds)
     edges = _edges(distinct, bounds)
     closed_right = limit.kind in ("at_most", "below")
-    positions = np.searchsorted(edges, spread.values, side="left" if closed_right else "right") - 1
+    drawn = _at_their_limit(spread.values, failing, bounds)
+    positions = np.searchsorted(edges, drawn, side="left" if closed_right else "right") - 1
     meets, fails = _count(spread, failing, np.clip(positions, 0, len(edges) - 2), len(edges) - 1)
     labels = tuple(short(edge) for edge in edges)
     whole = bool(np.all(distinct == np.floor(distinct))) and not closed_right
@@ -55,7 +58,15 @@ def bars_of(spread: Spread, limit: Limit) -> Bars:
         bars=tuple(Bar(label=r, meets=m, fails=f) for r, m, f in zip(ranges, meets, fails, strict=True)),
         edges=labels,
         limits=tuple(min(int(np.searchsorted(edges, bound)), len(edges) - 1) for bound in bounds),
+        beyond=tuple(not edges[0] <= bound <= edges[-1] for bound in bounds),
     )
+
+
+def _at_their_limit(values: Floats, failing: npt.NDArray[np.bool_], bounds: list[float]) -> Floats:
+    """Return the values with those that meet the limit exactly on it: as numbers they may be a rounding beside it."""
+    for bound in bounds:
+        values = np.where(~failing & np.isclose(values, bound, rtol=1e-9, atol=0), bound, values)
+    return values
 
 
 def short(value: float) -> str:
@@ -81,6 +92,7 @@ def _exact(spread: Spread, failing: npt.NDArray[np.bool_], distinct: Floats, lim
         bars=tuple(Bar(label=n, meets=m, fails=f) for n, m, f in zip(labels, meets, fails, strict=True)),
         edges=(),
         limits=tuple(cuts),
+        beyond=(False,) * len(cuts),
     )
 
 

@@ -11,7 +11,7 @@ from privacy_plugin.report.bins import Bars
 from privacy_plugin.report.markup import Markup
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-_WIDTH, _HEIGHT = 430, 170
+_WIDTH, _HEIGHT = 340, 150  # narrow, so that a phone need not make the words small
 
 # Colours no chart would use by chance; the page replaces them with its own, which follow light and dark.
 _COLOURS = {
@@ -22,6 +22,7 @@ _COLOURS = {
     "#050505": "var(--chart-fails)",
 }
 _TEXT, _MUTED, _LINE, _MEETS, _FAILS = _COLOURS
+_COUNTED = "datum.value ? format(datum.value, '~s') : '0'"
 
 
 def people_chart(bars: Bars, *, axis: str, limit: str, description: str) -> Markup:
@@ -44,7 +45,7 @@ def _columns(bars: Bars, axis: str) -> Any:
         .encode(
             x=alt.X("left:Q", axis=_axis(axis, **_ticks(bars)), scale=_span(bars)),
             x2="right:Q",
-            y=alt.Y("low:Q", axis=_axis("people", format="~s", tickCount=4, grid=True, domain=False)),
+            y=alt.Y("low:Q", axis=_axis("people", labelExpr=_COUNTED, tickCount=4, grid=True, domain=False)),
             y2="high:Q",
             color=colour,
         )
@@ -65,15 +66,17 @@ def _ticks(bars: Bars) -> dict[str, Any]:
 
 
 def _limit_lines(bars: Bars) -> Any:
-    values = [{"at": position} for position in bars.limits]
+    values = [{"at": at} for at, outside in zip(bars.limits, bars.beyond, strict=True) if not outside]
     mark = alt.Chart(_data(values)).mark_rule(color=_TEXT, strokeWidth=1.5, strokeDash=[5, 3])
     return mark.encode(x=alt.X("at:Q", scale=_span(bars)))
 
 
 def _limit_words(bars: Bars, limit: str) -> Any:
-    """Write the limit at the top of its line, on the side that has room."""
+    """Write the limit at the top of its line, on the side that has room; an arrow points where it lies further out."""
     at = bars.limits[0]
     left = at <= len(bars.bars) / 2
+    if bars.beyond[0]:
+        limit = f"← {limit}" if left else f"{limit} →"
     mark = alt.Chart(_data([{"at": at, "words": limit}])).mark_text(
         color=_TEXT, align="left" if left else "right", dx=6 if left else -6, y=-8, fontWeight=600, font=_FONT
     )
@@ -97,6 +100,7 @@ def _axis(title: str, **given: Any) -> alt.Axis:
         tickColor=_LINE,
         gridColor=_LINE,
         labelFont=_FONT,
+        labelFontSize=11,
         titleFont=_FONT,
         titleFontWeight="normal",
         titleLimit=_WIDTH,  # a title that is wider than the chart would make the chart small

@@ -63,6 +63,22 @@ def test_a_limit_below_all_values_stands_at_the_left() -> None:
 def test_a_limit_above_all_values_stands_at_the_right() -> None:
     bars = bars_of(spread(list(range(1, 50))), require("k_anonymity", at_least=1000).limit)
     assert bars.limits == (len(bars.bars),)
+    assert bars.beyond == (True,)
+
+
+def test_a_limit_further_out_than_the_bars_is_told_from_one_at_their_edge() -> None:
+    assert bars_of(spread(list(range(5, 25))), require("k_anonymity", at_least=3).limit).beyond == (True,)
+    assert bars_of(spread(list(range(5, 25))), require("k_anonymity", at_least=5).limit).beyond == (False,)
+
+
+def test_who_meets_the_limit_by_a_rounding_stands_on_its_side() -> None:
+    measured = np.array([1.0, 2 - 1e-15, *np.linspace(2.1, 9, 20)])
+    limit = require("l_diversity", variant="entropy", at_least=2).limit
+    failing = limit.failing(measured)
+    bars = bars_of(Spread(values=measured, people=np.ones(22, dtype=np.int64)), limit)
+    (cut,) = bars.limits
+    assert sum(bar.meets for bar in bars.bars[:cut]) == 0
+    assert sum(bar.fails for bar in bars.bars) == failing.sum()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
