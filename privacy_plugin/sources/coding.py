@@ -10,7 +10,7 @@ import numpy.typing as npt
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.grouping import Integers, group, pack
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.frequency.values import canonical, key
+from privacy_plugin.frequency.values import canonical, key, require_written_apart
 
 CHUNK_ROWS = 1 << 20
 
@@ -58,8 +58,10 @@ def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> Frequency
 def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
     """Turn counts of (group, unit) pairs, the unit being the last column, into numbers of units a group.
 
-    The pairs are distinct by canonical value: a person whose identifier comes in two forms counts once.
+    The pairs are distinct by canonical value: a person whose identifier comes in two forms counts once. A number beside
+    its own text is refused: it may be one person or two.
     """
+    require_written_apart(table.dictionaries[-1], unit)
     missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
     absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
     require_units(unit, absent)

@@ -15,7 +15,7 @@ def counted(
     connection: Connection, rules: Rules, origin: Origin, columns: Sequence[SqlColumn], *, unit: SqlColumn | None = None
 ) -> FrequencyTable:
     """Count the rows, or the distinct values of a unit, of every combination of values of columns."""
-    if unit is not None and rules.decoder(unit) is not None:  # two stored values may mean one person
+    if unit is not None and not rules.stored_as_meant(unit):  # two stored values may mean one person
         return count_units(counted(connection, rules, origin, [*columns, unit]), unit.name)
     terms = [rules.term(origin, column) for column in columns]
     count = rules.functions.count

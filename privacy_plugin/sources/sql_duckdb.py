@@ -61,6 +61,10 @@ class DuckDBRules:
         """Read huge numbers, which travel as text."""
         return duckdb_terms.group_decoder(column.type)
 
+    def stored_as_meant(self, column: SqlColumn) -> bool:
+        """Rely on the type, unless its values have to be read."""
+        return self.decoder(column) is None
+
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the result as Arrow on the same raw connection."""
         table = _relation(connection, query).to_arrow_table()

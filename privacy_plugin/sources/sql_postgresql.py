@@ -80,6 +80,10 @@ class PostgresqlRules:
         """Take the values as the driver reads them."""
         return None
 
+    def stored_as_meant(self, column: SqlColumn) -> bool:
+        """Rely on the type."""
+        return True
+
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
         return fetch_rows(connection, query, measures)

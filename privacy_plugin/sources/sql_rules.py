@@ -79,6 +79,9 @@ class Rules(Protocol):
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""
 
+    def stored_as_meant(self, column: SqlColumn) -> bool:
+        """Say whether no two stored values of a column can mean the same."""
+
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Run a query and return its columns as codes, but the last few, its measures, as numbers."""
 

@@ -67,6 +67,11 @@ class SqliteRules:
             "TIMESTAMP": _moment,
         }.get(column.type.upper().partition("(")[0].strip())
 
+    def stored_as_meant(self, column: SqlColumn) -> bool:
+        """Rely on the declared type of a stored table: without one a number may stand beside its own text."""
+        untyped = not column.type or "BLOB" in column.type.upper()
+        return column.bytewise and not untyped and self.decoder(column) is None
+
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
         return fetch_rows(connection, query, measures)

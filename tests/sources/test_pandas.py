@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.errors import SourceError
+from privacy_plugin.errors import ColumnError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import frequency_table, open_source
@@ -70,6 +70,13 @@ def test_mixed_objects_stay_apart() -> None:
     recoding = Recoding(keep=("a",), mappings={"a": {**new, **numbers}})
     with pytest.raises(Exception, match="does not know 2 of its 12 values"):  # 1 and 0 are not True and False
         open_source(frame).recode(recoding)
+
+
+def test_a_number_and_its_text_are_no_two_people() -> None:
+    frame = pd.DataFrame({"city": "Bern", "person": pd.Series([1001, "1001"], dtype=object)})
+    with pytest.raises(ColumnError, match="written like another one of another type"):
+        frequency_table(frame, ["city"], unit="person")
+    assert frequency_table(frame.astype({"person": str}), ["city"], unit="person").counts.tolist() == [1]
 
 
 def test_nested_values() -> None:

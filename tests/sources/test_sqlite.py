@@ -116,6 +116,22 @@ def test_a_person_in_two_forms_counts_once(sqlite: sa.Engine) -> None:
         source.frequencies(["city"], unit="born")
 
 
+@pytest.mark.parametrize("place", ["untyped", "blobs", "view"])
+def test_a_number_and_its_text_are_no_two_people(sqlite: sa.Engine, place: str) -> None:
+    people = "VALUES ('Bern', 1001), ('Bern', '1001')"
+    run(
+        sqlite,
+        "CREATE TABLE untyped (city TEXT, person)",
+        "CREATE TABLE blobs (city TEXT, person BLOB)",
+        "CREATE TABLE numbers (city TEXT, person INTEGER)",
+        "CREATE VIEW view AS SELECT * FROM numbers UNION ALL SELECT city, CAST(person AS TEXT) FROM numbers",
+        *[f"INSERT INTO {name} {people}" for name in ("untyped", "blobs", "numbers")],
+    )
+    assert sql_table(sqlite, "numbers").frequencies(["city"], unit="person").counts.tolist() == [1]
+    with pytest.raises(ColumnError, match="written like another one of another type"):
+        sql_table(sqlite, place).frequencies(["city"], unit="person")
+
+
 def test_generated_columns_have_their_type(sqlite: sa.Engine) -> None:
     run(
         sqlite,
