@@ -1,6 +1,6 @@
 """A verdict in the terminal: the colour, the table, and what to do."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -36,11 +36,20 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
         parts.append(findings_table(verdict))
     failed = [finding for finding in verdict["findings"] if not finding["passed"]]
     parts += [Padding(Text(f"{bullet} {finding['reason']}"), (0, 0, 1, 0)) for finding in failed]
-    parts += [Text(f"note: {note}", style="dim") for note in verdict["notes"]]
+    parts += [Text(f"note: {note}", style="dim") for note in (*verdict["notes"], *_noted(verdict["findings"]))]
     console.print(Panel(Group(*parts), border_style=colour, box=box.ROUNDED, padding=(0, 1)))
     if reveal:
         for finding in failed:
             _show_worst(console, finding)
+
+
+def _noted(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what metrics have to say beside their values: a pass may rest on it."""
+    return [
+        f"{finding['requirement']}: {note}"
+        for finding in findings
+        for note in (finding["measurement"] or {}).get("notes", ())
+    ]
 
 
 def findings_table(verdict: Mapping[str, Any]) -> Table:

@@ -33,6 +33,14 @@ def test_a_table_that_does_not_exits_with_1_and_says_what_to_do(folder: Path, ru
     assert "To fix it:" in words(result)
 
 
+def test_what_a_pass_rests_on_is_noted(folder: Path, run: Run) -> None:
+    """Words have no order but the alphabet's, which nobody may have meant."""
+    write_policy(folder, requirements=[{"t_closeness": {"ground": "ordered", "at_most": 1}}])
+    result = run("check", released(folder, people()), "-p", folder / "policy.yaml")
+    assert result.exit_code == 0
+    assert "were ordered alphabetically" in words(result)
+
+
 def test_values_are_shown_only_when_asked(folder: Path, run: Run) -> None:
     result = run("check", released(folder, people()), "-p", folder / "policy.yaml", "--reveal", reveals=True)
     assert result.exit_code == 1
