@@ -108,6 +108,20 @@ def test_the_pipeline_of_the_readme(folder: Path) -> None:
     assert pp.Policy.load("policy.yaml").judge(released).passed
 
 
+def test_the_partitions_of_the_night(folder: Path) -> None:
+    (pipeline,) = blocks(ROOT / "docs" / "operating.md", "python")
+    with duckdb.connect("warehouse.duckdb") as connection:
+        for clinic in ("north", "south"):
+            connection.execute(f"CREATE TABLE visits_{clinic} AS FROM read_csv('visits.csv', all_varchar = true)")
+        connection.execute("DELETE FROM visits_south WHERE diagnosis <> 'flu'")
+    job = run([pipeline])["defs"].resolve_implicit_global_asset_job_def()
+    assert job.execute_in_process(partition_key="north").success
+    assert not job.execute_in_process(partition_key="south", raise_on_error=False).success
+    with duckdb.connect("warehouse.duckdb") as connection:
+        tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    assert {name for name in tables if "release" in name} == {"visits_release_north"}
+
+
 @pytest.mark.great_expectations
 def test_the_expectations_of_the_readme(folder: Path) -> None:
     first, *_, last = blocks(ROOT / "README.md", "python")
