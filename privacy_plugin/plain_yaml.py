@@ -32,9 +32,13 @@ def fault(problem: yaml.YAMLError) -> str:
     """Say where a file breaks, and why up to the first quote: what YAML quotes may be a value of a hierarchy."""
     mark = getattr(problem, "problem_mark", None)
     words = getattr(problem, "problem", None) or type(problem).__name__
+    if mark is not None and mark.buffer and mark.buffer[mark.pointer] == "\t":
+        words = "a tab; YAML takes spaces"
     unquoted = re.split("['\"]", words, maxsplit=1)
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    return where + unquoted[0].rstrip() + (" ..." if len(unquoted) > 1 else "")
+    if len(unquoted) == 1:
+        return where + words
+    return f"{where}{unquoted[0]}..." + (" (put text in quotes)" if "found" in unquoted[0] else "")
 
 
 class _PlainLoader(yaml.SafeLoader):

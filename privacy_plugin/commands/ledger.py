@@ -9,7 +9,7 @@ from rich.text import Text
 
 from privacy_plugin.commands.options import Json, Ledger
 from privacy_plugin.commands.terminal import PASSED, Terminal, command
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, unknown_name
 
 if TYPE_CHECKING:
     from privacy_plugin.budget import Budget
@@ -63,7 +63,12 @@ def ledger(
     if cap is not None and dataset is not None:
         books.set_cap(dataset=dataset, unit=privacy_unit, epsilon=cap.epsilon, delta=cap.delta)
     entries = books.entries(dataset=dataset)
-    budgets = [_budget(known, unit, cap, entries) for known, unit, cap in books.caps() if dataset in (None, known)]
+    caps = books.caps()
+    if dataset is not None and dataset not in {known for known, _, _ in caps}:
+        raise ParameterError(
+            unknown_name("dataset", dataset, {known for known, _, _ in caps}) + "; a cap makes it known"
+        )
+    budgets = [_budget(known, unit, cap, entries) for known, unit, cap in caps if dataset in (None, known)]
     _show(terminal, budgets, entries)
     terminal.result({"budgets": budgets, "entries": [entry.to_dict() for entry in entries]})
     return PASSED
@@ -114,7 +119,7 @@ def _show(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple["Spe
 def _table(*heads: str) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in heads:
-        table.add_column(head, overflow="fold")
+        table.add_column(head, overflow="fold", no_wrap=head == "when")
     return table
 
 

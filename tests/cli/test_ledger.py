@@ -140,3 +140,10 @@ def test_what_a_killed_run_reserved_is_shown(place: Path, run: Run) -> None:
     ledger.reserve(dataset="visits", unit="row", epsilon="1/3", mechanism="killed")
     assert "reserved" in run("ledger").output
     assert document(run("ledger", "--json"))["budgets"][0]["remaining"]["epsilon"] == "5/3"
+
+
+def test_a_dataset_without_a_cap_is_told_from_one_that_spent_nothing(run: Run) -> None:
+    assert run("ledger", *CAP).exit_code == 0
+    misspelt = run("ledger", "--dataset", "visit")
+    assert misspelt.exit_code == 2
+    assert "did you mean 'visits'?" in words(misspelt)
