@@ -55,6 +55,17 @@ def origin(what: Any, dialect: Dialect) -> Origin:
     )
 
 
+def share_parameters(one: Origin, other: Origin) -> bool:
+    """Say whether two queries have parameters of one name: in one statement they would have one value."""
+    return not _parameters(one).isdisjoint(_parameters(other))
+
+
+def _parameters(origin: Origin) -> set[str]:
+    """Return the names that somebody gave to parameters; those that SQLAlchemy makes up are never shared."""
+    elements = visitors.iterate(origin.clause)
+    return {str(e.key) for e in elements if isinstance(e, sa.BindParameter) and not e.unique}
+
+
 def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
     """Return the table with a name given in parts."""
     clause = sa.table(quoted_name(quote_name(parts, dialect), False)).alias(ALIAS)

@@ -204,3 +204,25 @@ def test_a_policy_asks_the_engine_once_for_all_metrics(tmp_path: Path) -> None:
     assert sum("GROUP BY" in statement for statement in ran) == 1
     assert verdict.findings[1].measurement is not None
     assert verdict.findings[1].measurement.rows == len(PEOPLE)
+
+
+@pytest.mark.parametrize("written", ["select", "subquery", "text", "params"])
+@pytest.mark.parametrize("engine", DATABASES)
+def test_parameters_of_one_name_keep_their_values(engine: str, written: str, tmp_path: Path) -> None:
+    """In one statement they would have one: the table of 2024 would be compared as that of 2023."""
+    rows: list[tuple[Any, ...]] = [(99, "2024", 0.0, True), *[(30, "2023", 0.0, True)] * 5, (99, "2023", 0.0, True)]
+    visits, register = pair(engine, table_of(rows[:2]), table_of(rows), tmp_path)
+    age, year = NAMES[:2]
+
+    def of(source: Any, value: str) -> SqlTable:
+        table = sa.table(source._origin.parts[-1], sa.column(age, sa.BigInteger), sa.column(year, sa.Text))
+        query = sa.select(table).where(table.c[year] == sa.bindparam("year", value))
+        text = sa.text(f'SELECT * FROM {table.name} WHERE "{year}" = :year').bindparams(year=value)
+        later = sa.select(table).where(table.c[year] == sa.bindparam("year", type_=sa.Text)).params(year=value)
+        queries: dict[str, Any] = {"select": query, "subquery": query.subquery(), "text": text, "params": later}
+        return sql_table(source.bind, queries[written])
+
+    table, population = of(visits, "2024"), of(register, "2023")
+    asked: dict[str, Any] = {"quasi_identifiers": [age], "population": population}
+    assert pp.k_map(table, **asked).value == 1
+    assert not pp.require("k_map", at_least=2).judge(table, **asked).passed
