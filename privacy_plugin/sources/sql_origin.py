@@ -157,4 +157,5 @@ def _parts_of(table: sa.TableClause) -> tuple[str, ...]:
 
 def _without_semicolon(query: sa.TextClause) -> sa.TextClause:
     stripped = query.text.rstrip().removesuffix(";")
-    return sa.text(stripped) if stripped != query.text and not query.compile().params else query
+    given = [element for element in visitors.iterate(query) if isinstance(element, sa.BindParameter)]
+    return query if stripped == query.text else sa.text(stripped).bindparams(*given)

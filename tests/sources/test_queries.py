@@ -22,6 +22,7 @@ def test_queries_are_tables(engine: str, tmp_path: Path) -> None:
         sa.select(people).where(people.c.city == sa.bindparam("c", "Bern")),
         sa.text(f"SELECT * FROM {name} WHERE city = 'Bern';"),
         sa.text(f"SELECT * FROM {name} WHERE city = :c").bindparams(c="Bern"),
+        sa.text(f"SELECT * FROM {name} WHERE city = :c; ").bindparams(c="Bern"),
         sa.select(sa.text("*")).select_from(people).where(people.c.city == "Bern"),
         sa.union_all(sa.select(people).where(people.c.age == "1"), sa.select(people).where(people.c.age == "2")),
     ]
