@@ -96,7 +96,15 @@ class _Pipeline:
             result = definition.execute_in_process(
                 run_config=silent, asset_selection=keys if made else None, raise_on_error=False
             )
+        if any(event.is_step_failure and _interrupted(event) for event in result.all_events):
+            raise KeyboardInterrupt
         return _Outcome(result)
+
+
+def _interrupted(event: Any) -> bool:
+    """Tell Ctrl-C from a gate that closed: Dagster records both as a failed step."""
+    error = event.step_failure_data.error
+    return error is not None and error.cls_name == "DagsterExecutionInterruptedError"
 
 
 def _path(metadata: Mapping[str, Any], name: str) -> Path | None:

@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sys
 from contextlib import redirect_stderr
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
+from privacy_plugin.demo import hospital
 from privacy_plugin.demo.run import run_demo
 
 ROWS = 3_000
@@ -98,3 +100,11 @@ def test_without_dagster_it_says_what_to_install(tmp_path: Path, monkeypatch: py
     assert run_demo(folder=tmp_path, rows=ROWS, console=Console(file=output, width=100)) == 2
     assert "privacy-plugin[dagster]" in output.getvalue()
     assert not list(tmp_path.iterdir())
+
+
+def test_interrupted_it_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hospital, "load_hospital", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    output = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        run_demo(folder=tmp_path, rows=ROWS, console=Console(file=output, width=100))
+    assert "Done" not in output.getvalue()

@@ -45,6 +45,7 @@ def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline
     rows = any_pipeline.read("release")
     assert rows
     assert len(rows) == metadata(result, "release")["dagster/row_count"]
+    assert metadata(result, "release")["dagster/table_name"] == "release"
     classes = [row[:2] for row in rows]
     assert min(classes.count(one) for one in classes) >= 3
 
