@@ -55,15 +55,16 @@ def origin(what: Any, dialect: Dialect) -> Origin:
     )
 
 
-def share_parameters(one: Origin, other: Origin) -> bool:
-    """Say whether two queries have parameters of one name: in one statement they would have one value."""
-    return not _parameters(one).isdisjoint(_parameters(other))
+def share_names(one: Origin, other: Origin) -> bool:
+    """Say whether two queries use one name: in one statement two parameters would have one value, two CTEs be one."""
+    return not _names(one).isdisjoint(_names(other))
 
 
-def _parameters(origin: Origin) -> set[str]:
-    """Return the names that somebody gave to parameters; those that SQLAlchemy makes up are never shared."""
-    elements = visitors.iterate(origin.clause)
-    return {str(e.key) for e in elements if isinstance(e, sa.BindParameter) and not e.unique}
+def _names(origin: Origin) -> set[str]:
+    """Return the names that somebody gave to parameters and CTEs; those that SQLAlchemy makes up are never shared."""
+    elements = list(visitors.iterate(origin.clause))
+    parameters = {str(e.key) for e in elements if isinstance(e, sa.BindParameter) and not e.unique}
+    return parameters | {str(e.name) for e in elements if isinstance(e, sa.CTE)}
 
 
 def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:

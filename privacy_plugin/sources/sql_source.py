@@ -22,7 +22,7 @@ from privacy_plugin.sources.sql_drawn_rows import drawn_query
 from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_joining import comparable, grouped_sides, joined_query, readable, renamed_sides
 from privacy_plugin.sources.sql_numbered import numbered_query
-from privacy_plugin.sources.sql_origin import Origin, named_origin, origin, share_parameters
+from privacy_plugin.sources.sql_origin import Origin, named_origin, origin, share_names
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
 from privacy_plugin.sources.sql_temporary import temporary_tables
@@ -120,7 +120,7 @@ class SqlTable:
             return self._joined_by_meaning(population, columns, meaning)
         with self._connected("joining the groups of two tables") as connection:
             chosen = [each._chosen(connection, columns) for each in (self, population)]
-            if not comparable(self._rules, *chosen) or share_parameters(self._origin, population._origin):
+            if not comparable(self._rules, *chosen) or share_names(self._origin, population._origin):
                 return None
             sides = grouped_sides(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
             query = joined_query(self._rules, sides, len(columns))

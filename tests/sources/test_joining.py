@@ -206,9 +206,9 @@ def test_a_policy_asks_the_engine_once_for_all_metrics(tmp_path: Path) -> None:
     assert verdict.findings[1].measurement.rows == len(PEOPLE)
 
 
-@pytest.mark.parametrize("written", ["select", "subquery", "text", "params"])
+@pytest.mark.parametrize("written", ["select", "subquery", "text", "params", "cte"])
 @pytest.mark.parametrize("engine", DATABASES)
-def test_parameters_of_one_name_keep_their_values(engine: str, written: str, tmp_path: Path) -> None:
+def test_parameters_and_parts_of_one_name_keep_their_values(engine: str, written: str, tmp_path: Path) -> None:
     """In one statement they would have one: the table of 2024 would be compared as that of 2023."""
     rows: list[tuple[Any, ...]] = [(99, "2024", 0.0, True), *[(30, "2023", 0.0, True)] * 5, (99, "2023", 0.0, True)]
     visits, register = pair(engine, table_of(rows[:2]), table_of(rows), tmp_path)
@@ -219,8 +219,9 @@ def test_parameters_of_one_name_keep_their_values(engine: str, written: str, tmp
         query = sa.select(table).where(table.c[year] == sa.bindparam("year", value))
         text = sa.text(f'SELECT * FROM {table.name} WHERE "{year}" = :year').bindparams(year=value)
         later = sa.select(table).where(table.c[year] == sa.bindparam("year", type_=sa.Text)).params(year=value)
+        part = sa.select(sa.select(table).where(table.c[year] == value).cte("part"))
         queries: dict[str, Any] = {"select": query, "subquery": query.subquery(), "text": text, "params": later}
-        return sql_table(source.bind, queries[written])
+        return sql_table(source.bind, {**queries, "cte": part}[written])
 
     table, population = of(visits, "2024"), of(register, "2023")
     asked: dict[str, Any] = {"quasi_identifiers": [age], "population": population}
