@@ -70,6 +70,7 @@ def build_step(
         group_name=group_name,
         automation_condition=automation_condition,
         description=description,
+        metadata={} if reads.table is None else {"dagster/table_name": written},
         kinds={"privacy"},
     )
     def step(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
@@ -85,6 +86,6 @@ def build_step(
                 population=None if population is None else population.data(context, handed, None),
             )
             made, metadata = make(run)
-        return materialized(made, reads=reads, target=run.target, metadata=metadata)
+        return materialized(made, reads=reads, metadata=metadata)
 
     return step

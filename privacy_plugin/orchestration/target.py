@@ -37,10 +37,8 @@ def placed(target: str | None, *, reads: Upstream, partition: str | None) -> str
     return table_name(target, partition=partition)
 
 
-def materialized(
-    made: Any, *, reads: Upstream, target: str | None, metadata: Mapping[str, Any]
-) -> dg.MaterializeResult[Any]:
+def materialized(made: Any, *, reads: Upstream, metadata: Mapping[str, Any]) -> dg.MaterializeResult[Any]:
     """Return what Dagster records: of a frame also the value, for the IO manager; a table is where it is."""
     if reads.table is not None:
-        return dg.MaterializeResult(metadata={**metadata, "dagster/table_name": target})
+        return dg.MaterializeResult(metadata=metadata)
     return dg.MaterializeResult(value=made, metadata=metadata)

@@ -45,9 +45,15 @@ def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline
     rows = any_pipeline.read("release")
     assert rows
     assert len(rows) == metadata(result, "release")["dagster/row_count"]
-    assert metadata(result, "release")["dagster/table_name"] == "release"
     classes = [row[:2] for row in rows]
     assert min(classes.count(one) for one in classes) >= 3
+
+
+def test_dagster_is_told_which_table_an_asset_is(pipeline: Pipeline) -> None:
+    asset: dg.AssetsDefinition = gate_and_release(pipeline, "judged", table="judged", name="shown")[1]
+    handed: dg.AssetsDefinition = gate_and_release(pipeline, "judged", name="shown")[1]
+    assert asset.metadata_by_key[dg.AssetKey("shown")]["dagster/table_name"] == "shown"
+    assert "dagster/table_name" not in handed.metadata_by_key[dg.AssetKey("shown")]
 
 
 def test_identifiers_and_undeclared_columns_are_not_in_what_is_generalized(pipeline: Pipeline) -> None:
