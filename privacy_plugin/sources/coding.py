@@ -61,10 +61,10 @@ def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
     The pairs are distinct by canonical value: a person whose identifier comes in two forms counts once. A number beside
     its own text is refused: it may be one person or two.
     """
-    require_written_apart(table.dictionaries[-1], unit)
     missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
     absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
     require_units(unit, absent)
+    require_written_apart(table.dictionaries[-1], unit)
     packed, size = pack(list(table.codes[:, :-1].T), table.cardinalities[:-1])
     members, first = group(packed, size)
     return FrequencyTable.from_columns(
