@@ -5,7 +5,7 @@ assets and partitions are part of the compute domain that GX gives us, and so pa
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from great_expectations.core.metric_domain_types import MetricDomainTypes
@@ -16,7 +16,7 @@ from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlA
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 from great_expectations.expectations.registry import register_metric
 
-from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.errors import PrivacyPluginError, SourceError, require_columns
 from privacy_plugin.sources import open_source, sql_table
 
 Reader = Callable[[Any, dict[str, Any]], AbstractContextManager[Any]]
@@ -71,7 +71,13 @@ def read_batch(engine: ExecutionEngine[Any], domain: Mapping[str, Any]) -> Itera
         whole = {key: value for key, value in domain.items() if key not in ("row_condition", "condition_parser")}
         with reader(engine, whole) as data:
             _require_condition_columns(condition, open_source(data).columns)
-    with reader(engine, dict(domain)) as data:
+    with ExitStack() as opened:
+        try:
+            data = opened.enter_context(reader(engine, dict(domain)))
+        except Exception as problem:
+            if condition is None or isinstance(problem, PrivacyPluginError):
+                raise
+            raise SourceError(f"the row condition could not be applied: {type(problem).__name__}") from None
         yield data
 
 

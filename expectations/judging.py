@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from privacy_plugin.errors import PrivacyPluginError
-from privacy_plugin.expectations.batches import told_as_one_of_several
+from privacy_plugin.expectations.batches import left_out
 from privacy_plugin.expectations.engines import read_batch, register_batch_metric
 from privacy_plugin.expectations.population import find_population
 from privacy_plugin.limits import KINDS
@@ -72,7 +72,7 @@ def _judged(requirement: Requirement, engine: Any, domain: Mapping[str, Any], ar
             tables.count_rows()
             population = None if others is None else Tables(others)
             found = requirement.judge(tables, unit=arguments.get("unit"), population=population, **roles)
-        return replace(found, reason=told_as_one_of_several(found.reason, engine, domain))
+        return replace(found, reason=found.reason + left_out(engine, domain))
     except PrivacyPluginError as problem:
         reason = str(problem)
     except Exception as problem:  # noqa: BLE001  a gate that errs is shut

@@ -11,6 +11,7 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 
 from privacy_plugin.errors import PrivacyPluginError, unknown_name
+from privacy_plugin.expectations.batches import left_out
 from privacy_plugin.expectations.engines import read_batch, register_batch_metric
 from privacy_plugin.expectations.rendering import reason_block, words_block
 from privacy_plugin.gate import ROLES, Rules, label_problems, structure_problems
@@ -26,7 +27,9 @@ def _columns(*, execution_engine: Any, metric_domain_kwargs: Mapping[str, Any], 
     try:
         with read_batch(execution_engine, metric_domain_kwargs) as data:
             source = open_source(data)
-            return {"columns": list(source.columns), "beside": list(label_problems(source))}
+            beside = list(label_problems(source))
+        left = left_out(execution_engine, metric_domain_kwargs)
+        return {"columns": list(source.columns), "beside": beside, "left_out": left}
     except PrivacyPluginError as problem:
         return {"problem": str(problem)}
     except Exception as problem:  # noqa: BLE001  a driver's text may quote the data
@@ -77,7 +80,7 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
             "status": "failed" if problems else "passed",
             "passed": not problems,
             "problems": list(problems),
-            "reason": "; ".join(problems) or "The columns are those the policy declares.",
+            "reason": ("; ".join(problems) or "The columns are those the policy declares.") + found["left_out"],
         }
         recognized = any(name in self.columns for name in found["columns"])  # if not, names may be a first row's values
         observed = found["columns"] if recognized else None

@@ -76,9 +76,20 @@ def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:
     "unknown metric 'k_anonimity'; did you mean 'k_anonymity'? valid: k_anonymity, l_diversity"
     """
     names = sorted(valid)
-    near = get_close_matches(given, names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    near = nearest(given, names)
+    hint = f"; did you mean {near!r}?" if near else ";"
     return f"unknown {kind} {given!r}{hint} valid: {', '.join(names)}"
+
+
+def nearest(given: str, valid: Iterable[str]) -> str | None:
+    """Return the valid name that was probably meant, whatever its case.
+
+    >>> nearest("AGE", ["zip", "age"])
+    'age'
+    """
+    by_folded = {name.casefold(): name for name in valid}
+    near = get_close_matches(given.casefold(), by_folded, n=1)
+    return by_folded[near[0]] if near else None
 
 
 def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str = "columns") -> None:
@@ -101,6 +112,6 @@ def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str 
 
 def _unknown_column(role: str, name: str, wanted: Sequence[str], present: Sequence[str]) -> str:
     """List the columns of a table that is recognized by one of them; else they may be the values of a first row."""
-    if any(other in present for other in wanted) or get_close_matches(name, present, n=1):
+    if any(other in present for other in wanted) or nearest(name, present):
         return unknown_name(f"column in {role}", name, present)
     return f"unknown column in {role} {name!r}; the table has none like it: {NO_NAMES}"

@@ -241,8 +241,14 @@ def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
 def looked_at(definition: Metric, measurement: Measurement) -> str:
     """Say what a metric looked at: people in classes, or rows where nobody stands behind a row."""
     if definition.kind == "privacy":
-        return f"{measurement.rows:,} people in {measurement.classes:,} classes"
-    return f"{measurement.rows:,} rows"
+        return (
+            f"{_counted(measurement.rows, 'person', 'people')} in {_counted(measurement.classes, 'class', 'classes')}"
+        )
+    return _counted(measurement.rows, "row", "rows")
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number:,} {one if number == 1 else several}"
 
 
 def _failed_words(requirement: Requirement, measurement: Measurement) -> str:

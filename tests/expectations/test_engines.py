@@ -15,6 +15,7 @@ from great_expectations.expectations.row_conditions import Column
 from great_expectations.validator.validator import Validator
 
 from privacy_plugin.expectations import (
+    ExpectTableColumnsToMatchPolicy,
     ExpectTableKAnonymityToBeAtLeast,
     ExpectTableLDiversityToBeAtLeast,
     ExpectTableReidentificationRiskToBeAtMost,
@@ -77,6 +78,7 @@ def test_row_conditions_are_respected(anywhere: Any) -> None:
         some = batch.validate(k(3, row_condition=Column("zip") == "8001"))
         nobody = batch.validate(k(1, row_condition=Column("zip") == "9999"))
     assert (some.success, some.result["details"]["measurement"]["rows"]) == (True, 3)
+    assert "Only the rows that meet the row condition were looked at." in some.result["details"]["reason"]
     assert nobody.success is False
 
 
@@ -87,6 +89,15 @@ def test_a_row_condition_on_an_unknown_column_is_not_evaluated(anywhere: Any) ->
         result = definition.get_batch(parameters).validate(k(2, row_condition=condition))
     assert result.success is False
     assert "unknown column in row_condition 'zap'" in result.exception_info["exception_message"]
+
+
+@pytest.mark.parametrize("condition", ["agee == 30", "", "age =="])
+def test_a_row_condition_that_cannot_be_applied_is_called_so(condition: str) -> None:
+    batch = gx.get_context(mode="ephemeral").data_sources.pandas_default.read_dataframe(pd.DataFrame({"age": [30]}))
+    judged = k(1, quasi_identifiers=["age"], row_condition=condition, condition_parser="pandas")
+    result = batch.validate(judged)
+    assert result.success is False
+    assert "the row condition could not be applied" in result.exception_info["exception_message"]
 
 
 def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
@@ -113,20 +124,29 @@ def test_gx_itself_judges_the_last_batch_and_the_result_says_that_there_are_othe
         {"age": [30, 41, 41], "zip": ["1", "2", "2"], "day": ["2024-01-01", "2024-01-02", "2024-01-02"]}
     )
     days.to_sql("dated", database, index=False)
+    folder = tmp_path / "days"
+    folder.mkdir()
     for day, rows in days.groupby("day"):
-        rows.drop(columns="day").to_csv(tmp_path / f"visits-{day}.csv", index=False)
+        rows.to_csv(folder / f"visits-{day}.csv", index=False)
     context = gx.get_context(mode="ephemeral")
     table = context.data_sources.add_sqlite("hospital", connection_string=str(database.url)).add_table_asset("dated")
-    files = context.data_sources.add_pandas_filesystem("files", base_directory=tmp_path).add_csv_asset("visits")
+    files = context.data_sources.add_pandas_filesystem("files", base_directory=folder).add_csv_asset("visits")
     names = re.compile(r"visits-(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})\.csv")
-    suite = context.suites.add(gx.ExpectationSuite(name="daily", expectations=[k(2)]))
+    roles = ExpectTableColumnsToMatchPolicy(
+        columns={"age": "quasi_identifier", "zip": "quasi_identifier", "day": "quasi_identifier"}
+    )
+    suite = context.suites.add(gx.ExpectationSuite(name="daily", expectations=[k(2), roles]))
     for data in (
         table.add_batch_definition_daily("daily", column="day"),
         files.add_batch_definition_daily("daily", regex=names),
+        files.add_batch_definition("all of a folder"),
     ):
-        (result,) = gx.ValidationDefinition(name=data.data_asset.name, data=data, suite=suite).run().results
-        assert result.success is True
-        assert "(in one of 2 batches; the others were not looked at)" in result.result["details"]["reason"]
+        name = f"{data.data_asset.name} {data.name}"
+        results = gx.ValidationDefinition(name=name, data=data, suite=suite).run().results
+        (judged,) = [result for result in results if "k_anonymity" in result.expectation_config.type]
+        assert judged.success is True
+        for result in results:
+            assert "Only one of 2 batches was looked at." in result.result["details"]["reason"]
     whole = table.add_batch_definition_whole_table("whole").get_batch().validate(k(2))
     assert whole.success is False
     assert "batches" not in whole.result["details"]["reason"]
