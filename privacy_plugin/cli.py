@@ -1,53 +1,31 @@
-"""The command line: `privacy-plugin init | check | anonymize | report | ledger | demo`."""
+"""The command line as a process: how it begins."""
 
 import io
+import signal
 import sys
-from typing import Annotated
-
-import typer
-
-import privacy_plugin
-from privacy_plugin.commands.anonymize import anonymize
-from privacy_plugin.commands.check import check
-from privacy_plugin.commands.demo import demo
-from privacy_plugin.commands.init import init
-from privacy_plugin.commands.ledger import ledger
-from privacy_plugin.commands.report import report
-
-app = typer.Typer(
-    name="privacy-plugin",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Privacy gates for data pipelines: measure how private a table is, make it more private, hold the gate "
-    "until it is. Exit codes: 0 passed, 1 a requirement failed, 2 bad usage or input.",
-    epilog="Start with `privacy-plugin init data.csv --output policy.yaml`, review the policy, then "
-    "`privacy-plugin check data.csv --policy policy.yaml`.",
-)
-
-for function in (init, check, anonymize, report, ledger, demo):
-    app.command()(function)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(privacy_plugin.__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Take the options that come before a command."""
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def main() -> None:
     """Run the command line; a character that the terminal has no code for is no reason to end a command."""
+    with _ended_by_an_interrupt():
+        from privacy_plugin.commands.app import app
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app()
+
+
+@contextmanager
+def _ended_by_an_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process as it is: while it loads nothing needs an orderly end, and nobody a traceback."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is not signal.default_int_handler:  # whoever started the process wants it otherwise
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
-from privacy_plugin.cli import app
+from privacy_plugin.commands.app import app
 from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.metrics.registry import CAVEATS, metrics
 

@@ -11,7 +11,7 @@ from great_expectations.compatibility.pydantic import ValidationError
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
-from privacy_plugin.cli import app
+from privacy_plugin.commands.app import app
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.expectations import ExpectTablePrivacyScoreToBeLessThan
 from tests.oracles import score_tables as oracle

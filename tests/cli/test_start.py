@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +78,30 @@ def test_a_terminal_of_ascii_is_told_why_the_gate_is_closed(tmp_path: Path, json
         assert json.loads(done.stdout)["dataset"] == "üisits"
     else:
         assert "* k-anonymity is 1, at least 5 is required." in " ".join(done.stdout.replace("|", " ").split())
+
+
+# Ctrl-C arrives while the libraries of the command line are being loaded.
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupt())
+from privacy_plugin.cli import main
+main()
+"""
+
+
+def test_an_interrupt_at_the_very_start_shows_no_traceback() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, "--help"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_a_process_that_ignores_interrupts_goes_on_doing_so() -> None:
+    ignoring = INTERRUPTED.replace("signal.default_int_handler", "signal.SIG_IGN")
+    done = subprocess.run([sys.executable, "-c", ignoring, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizing import anonymize
-from privacy_plugin.cli import app
+from privacy_plugin.commands.app import app
 from privacy_plugin.commands.inputs import without_identifiers
 from privacy_plugin.orchestration import (
     BudgetLedgerResource,
