@@ -30,7 +30,7 @@ from privacy_plugin.sources.spark_recoding import SparkRecoder
 from privacy_plugin.sources.spark_terms import Terms
 from privacy_plugin.sources.translation import Translator, require_no_target
 
-_SCHEME = "spark-sha256-1"
+_SCHEME = "spark-sha256-2"
 
 
 class SparkSource:
@@ -144,8 +144,7 @@ class SparkSource:
         require_columns(columns, self.columns)
         with told_as_source_error("publishing"):
             by_content = self._frame.orderBy(self._terms.row_hash(columns))
-            bare = [self._terms.column(name).alias(name, metadata={}) for name in columns]  # which may list values
-            copy = by_content.select(*bare).localCheckpoint(eager=True)
+            copy = by_content.select(*map(self._terms.bare, columns)).localCheckpoint(eager=True)
         verify(SparkSource(copy))
         return copy
 
@@ -156,7 +155,7 @@ class SparkSource:
         require_no_targets(targets, "Spark")
         require_columns(columns, self.columns)
         with told_as_source_error("reading"):
-            held = SparkSource(self._frame.select(*map(self._terms.column, columns)).localCheckpoint(eager=True))
+            held = SparkSource(self._frame.select(*map(self._terms.bare, columns)).localCheckpoint(eager=True))
         frames = tuple(held._numbered(wanted) for wanted in make(held.frequencies(columns)))
         verify([SparkSource(frame) for frame in frames])
         return frames

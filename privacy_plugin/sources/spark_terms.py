@@ -1,5 +1,6 @@
 """Spark expressions whose equality is the equality of values."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, functions, types
@@ -18,13 +19,22 @@ _EXACT = (
     types.TimestampType,
     types.TimestampNTZType,
     types.BinaryType,
+    *([types.TimeType] if hasattr(types, "TimeType") else []),  # Spark 4.1
 )
-_NESTED = (types.ArrayType, types.MapType, types.StructType)
-_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
+_FLOATING = (types.FloatType, types.DoubleType)
+_UNQUOTED = (types.ArrayType, types.MapType, types.StructType, types.NumericType, types.BooleanType)
+
+# Types that a cast to text tells apart, whatever the session's settings, and whose collations it undoes.
+_TELLING = (
+    *_EXACT,
+    types.StringType,
+    types.CharType,
+    types.VarcharType,
+    types.NullType,
+    types.DayTimeIntervalType,
+    types.YearMonthIntervalType,
+    types.CalendarIntervalType,
+)
 
 
 class Terms:
@@ -37,56 +47,83 @@ class Terms:
         """Return the column as it is."""
         return functions.col("`" + name.replace("`", "``") + "`")
 
+    def bare(self, name: str) -> Column:
+        """Return the column without its metadata, which may list values."""
+        return self.column(name).alias(name, metadata={})
+
     def group(self, name: str) -> Column:
         """Return what to group by: binary collation, NaN as missing, nested values as text."""
         column, kind = self.column(name), self._kinds[name]
-        if isinstance(kind, _EXACT):
-            return column
-        if isinstance(kind, types.FloatType | types.DoubleType):
+        if isinstance(kind, _FLOATING):
             return functions.when(~functions.isnan(column), column)
-        return _as_text(column, kind)
+        return column if isinstance(kind, _EXACT) else _text(column, kind)
 
     def cell(self, name: str) -> Column:
         """Return a text that tells any two values apart, whatever the session's settings; NULL if missing."""
-        column, kind = self.column(name), self._kinds[name]
-        if isinstance(kind, types.FloatType | types.DoubleType):  # adding zero makes -0.0 and 0.0 one
-            return functions.when(~functions.isnan(column), (column + functions.lit(0.0)).cast("string"))
-        if isinstance(kind, types.TimestampType):
-            return functions.unix_micros(column).cast("string")
-        return functions.hex(column) if isinstance(kind, types.BinaryType) else _as_text(column, kind)
+        return _text(self.column(name), self._kinds[name])
 
     def row_hash(self, columns: Sequence[str]) -> Column:
-        """Return the hash of a row: every cell is `N` if missing, else its length, a colon and its text."""
+        """Return the hash of a row: every cell is `N` if missing, else its length in bytes, a colon and its text."""
         parts = [
             functions.when(cell.isNull(), functions.lit("N")).otherwise(
-                functions.concat(functions.length(cell).cast("string"), functions.lit(":"), cell)
+                functions.concat(functions.octet_length(cell).cast("string"), functions.lit(":"), cell)
             )
             for cell in map(self.cell, columns)
         ]
         return functions.sha2(functions.concat(*parts), 256)
 
 
-def _as_text(column: Column, kind: types.DataType) -> Column:
-    """Casting undoes collations; nested values become JSON, whose quotes keep their parts apart."""
-    _require_telling_text(kind)
-    return functions.to_json(column, _JSON) if isinstance(kind, _NESTED) else column.cast("string")
+def _text(column: Column, kind: types.DataType) -> Column:
+    """Write nested values in the manner of JSON, part by part.
 
-
-def _require_telling_text(kind: types.DataType) -> None:
-    """Refuse types whose text leaves open what a value is.
-
-    In a VARIANT that is a date beside text. A map's keys are written as Java writes them, so that the pairs ('1', '2,')
-    and ('1,2', '') look alike, and bytes show their address in memory.
+    Spark's own JSON makes one character of all bytes that are no UTF-8, and writes keys of maps as Java does.
     """
-    if isinstance(kind, types.VariantType):
-        raise SourceError("a column of type VARIANT holds different values that look alike; cast it first")
-    if isinstance(kind, types.MapType) and isinstance(kind.keyType, (*_NESTED, types.BinaryType)):
-        raise SourceError("the keys of a map must be single values other than bytes; take map_entries of it first")
+    if isinstance(kind, _FLOATING):  # adding zero makes -0.0 and 0.0 one
+        return functions.when(~functions.isnan(column), (column + functions.lit(0.0)).cast("string"))
+    if isinstance(
+        kind, types.DateType
+    ):  # its text follows the session's calendar, where years before Christ look alike
+        return functions.unix_date(column).cast("string")
+    if isinstance(kind, types.TimestampType):  # its text follows the session's time zone
+        return functions.unix_micros(column).cast("string")
+    if isinstance(kind, types.BinaryType):
+        return functions.hex(column)
+    if isinstance(kind, types.ArrayType):
+        item = kind.elementType
+        return _joined("[", functions.transform(column, lambda value: _part(value, item)), "]")
+    if isinstance(kind, types.MapType):
+        pair = kind.keyType, kind.valueType
+        return _joined("{", functions.transform(functions.map_entries(column), lambda entry: _pair(entry, *pair)), "}")
     if isinstance(kind, types.StructType):
-        parts = [field.dataType for field in kind.fields]
-    elif isinstance(kind, types.MapType):
-        parts = [kind.keyType, kind.valueType]
-    else:
-        parts = [kind.elementType] if isinstance(kind, types.ArrayType) else []
-    for part in parts:
-        _require_telling_text(part)
+        fields = [_field(column, field) for field in kind.fields]
+        return functions.when(column.isNotNull(), _joined("{", functions.array(*fields), "}"))
+    if not isinstance(kind, _TELLING):
+        raise SourceError(
+            f"a column of type {kind.simpleString()} holds values that may differ and look alike; cast it first"
+        )
+    return column.cast("string")
+
+
+def _joined(opening: str, parts: Column, closing: str) -> Column:
+    return functions.concat(functions.lit(opening), functions.array_join(parts, ","), functions.lit(closing))
+
+
+def _field(column: Column, field: types.StructField) -> Column:
+    name = functions.lit(json.dumps(field.name, ensure_ascii=False) + ":")
+    return functions.concat(name, _part(column.getField(field.name), field.dataType))
+
+
+def _pair(entry: Column, key: types.DataType, value: types.DataType) -> Column:
+    return functions.concat(
+        _part(entry.getField("key"), key), functions.lit(":"), _part(entry.getField("value"), value)
+    )
+
+
+def _part(column: Column, kind: types.DataType) -> Column:
+    """Write a value inside of another: quotes keep texts apart from what is around them."""
+    text = _text(column, kind)
+    if not isinstance(kind, _UNQUOTED):
+        for special in ("\\", '"'):
+            text = functions.replace(text, functions.lit(special), functions.lit("\\" + special))
+        text = functions.concat(functions.lit('"'), text, functions.lit('"'))
+    return functions.coalesce(text, functions.lit("null"))

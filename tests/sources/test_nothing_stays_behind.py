@@ -1,8 +1,10 @@
 """What is published keeps nothing of rows that were left out: no stored text, no dictionary, no label."""
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,7 +12,10 @@ import pyarrow.compute as pc
 import pytest
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources import open_source
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.numbered import NumberedRows
 from tests.engines import spark_session
 
 SECRET = "of one who was left out"
@@ -105,8 +110,28 @@ def test_what_arrow_cannot_copy_is_counted_and_refused_in_words(case: str, frame
         source.publish(None, columns=["x"], verify=lambda copy: None)
 
 
+def _published(source: Source, columns: tuple[str, ...]) -> Any:
+    return source.publish(None, columns=columns, verify=lambda copy: None)
+
+
+def _distributed(source: Source, columns: tuple[str, ...]) -> Any:
+    def numbered(table: FrequencyTable) -> list[NumberedRows]:
+        lines = np.repeat(np.arange(table.distinct), table.counts)
+        return [NumberedRows(table=table, lines=lines, number="n", numbers=lines, columns=(*columns, "n"))]
+
+    return source.distribute(columns, numbered, targets=None, verify=lambda copies: None)[0].drop("n")
+
+
+WRITINGS: dict[str, Callable[[Source, tuple[str, ...]], Any]] = {
+    "publish": _published,
+    "recode": lambda source, columns: source.recode(Recoding(keep=columns, mappings={})),
+    "distribute": _distributed,
+}
+
+
 @pytest.mark.spark
-def test_what_spark_keeps_beside_a_column_stays_behind() -> None:
+@pytest.mark.parametrize("writing", WRITINGS)
+def test_what_spark_keeps_beside_a_column_stays_behind(writing: str) -> None:
     """An indexer of Spark's writes all labels of a column into its metadata."""
     from pyspark.sql import functions
 
@@ -114,6 +139,7 @@ def test_what_spark_keeps_beside_a_column_stays_behind() -> None:
     frame = spark_session().createDataFrame([("flu",)] * 3, ["a `disease`"])
     marked = frame.select(functions.col("`a ``disease```").alias("a `disease`", metadata=labels))
     assert SECRET in marked.schema.json()
-    published = open_source(marked).publish(None, columns=["a `disease`"], verify=lambda copy: None)
-    assert SECRET not in published.schema.json()
-    assert published.columns == ["a `disease`"]
+    written = WRITINGS[writing](open_source(marked), ("a `disease`",))
+    assert SECRET not in written.schema.json()
+    assert written.columns == ["a `disease`"]
+    assert written.count() == 3
