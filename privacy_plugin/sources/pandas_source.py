@@ -12,8 +12,9 @@ from privacy_plugin.sources.coding import CodedColumn, code_exactly
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
 from privacy_plugin.sources.protocol import Source, checked_names
 
-# Kinds of object columns whose equal values mean the same; others (True beside 1, lists) are coded exactly.
-_UNIFORM_KINDS = frozenset({"string", "bytes", "integer", "boolean", "decimal", "date", "datetime", "empty"})
+# Kinds of object columns whose equal values mean the same; others (True beside 1, lists, moments, of which Python calls
+# the two equal that a clock shows the same when summer ends) are coded exactly.
+_UNIFORM_KINDS = frozenset({"string", "bytes", "integer", "boolean", "decimal", "date", "empty"})
 
 # What pandas compares as float64 and complex128.
 _ROUNDED = frozenset({np.dtype(np.longdouble), np.dtype(np.clongdouble)} - {np.dtype(float), np.dtype(complex)})

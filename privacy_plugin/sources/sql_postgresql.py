@@ -14,12 +14,13 @@ from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
-# Types whose equality is exact. All others (text of any kind, citext, enumerations, json, arrays, types of
-# extensions; interval, which calls a month and thirty days equal) are compared as text, byte by byte.
+# PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
+# kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
+# are compared as text, byte by byte.
 _EXACT = frozenset({"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"})
 _NUMERIC = frozenset({"float4", "float8", "numeric"})
 _ENTRIES = 1664  # of one query: what it returns, and what it orders by
-_PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char", "citext"})
+_PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
 
 _PLAIN = default.DefaultDialect()  # quotes names that are sent as values, where a percent sign is no mark
@@ -54,6 +55,10 @@ class PostgresqlRules:
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
         expression = origin.column(column.name)
+        if (
+            column.type == "timestamptz"
+        ):  # in a zone of its own Python calls the two hours equal that a clock shows twice
+            return self.functions.timezone(sa.literal_column("'UTC'"), expression)
         if column.type in _EXACT or column.bytewise:
             return expression
         if column.type in _NUMERIC:
@@ -85,8 +90,17 @@ class PostgresqlRules:
         return True
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
-        """Read the rows of a query."""
-        return fetch_rows(connection, query, measures)
+        """Read the rows of a query; what the driver cannot hand over it quotes."""
+        dbapi: Any = connection.dialect.dbapi
+        try:
+            return fetch_rows(connection, query, measures)
+        except dbapi.DataError as error:
+            if getattr(error, "sqlstate", None):  # PostgreSQL's own error, and not the driver's
+                raise
+        raise SourceError(
+            "a column has a date or time that Python has not: its years are 1 to 9999, none is infinite, no day has a "
+            "24:00; replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
+        )
 
     def hold(self, connection: Connection, *, write: bool) -> None:
         """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
@@ -172,7 +186,8 @@ _TYPES = sa.text(
     "FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype <> 'd'"
     "), judged AS (SELECT d.*, e.typtype = 'b' OR e.typnamespace = 'pg_catalog'::regnamespace AS harmless "
     "FROM described d JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN listed THEN d.typelem ELSE d.oid END) "
-    "SELECT CASE WHEN harmless THEN typname::text WHEN listed THEN '_text' ELSE 'text' END, "
+    "SELECT CASE WHEN harmless AND typnamespace = 'pg_catalog'::regnamespace THEN typname::text "
+    "WHEN harmless THEN typnamespace::regnamespace || '.' || typname WHEN listed THEN '_text' ELSE 'text' END, "
     "CASE WHEN harmless AND declared = oid THEN NULL WHEN harmless THEN pg_catalog.format_type(oid, -1) "
     "WHEN listed THEN 'text[]' ELSE 'text' END FROM judged ORDER BY place"
 )

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,17 @@ def test_what_pandas_rounds_is_refused() -> None:
         assert len(set(numbers.tolist())) == 2
         with pytest.raises(SourceError, match="which pandas rounds"):
             frequency_table(pd.DataFrame({"a": numbers}), ["a"])
+
+
+@pytest.mark.parametrize("kind", ["object", "datetime64[us, Europe/Zurich]", "category"])
+def test_an_hour_that_a_clock_shows_twice(kind: Any) -> None:
+    """Python calls two moments of one zone equal if its clocks show the same."""
+    zone = ZoneInfo("Europe/Zurich")
+    hours = [datetime(2024, 10, 27, 2, 30, tzinfo=zone, fold=fold) for fold in (0, 1)]
+    moments: Any = pd.Series(hours) if kind == "category" else hours
+    frame = pd.DataFrame({"a": pd.Series(moments, dtype=kind)})
+    assert values(frame["a"]) == [datetime(2024, 10, 27, 0, 30), datetime(2024, 10, 27, 1, 30)]
+    assert open_source(frame).fingerprint() != open_source(frame.iloc[[0, 0]]).fingerprint()
 
 
 def test_the_index_takes_no_part() -> None:

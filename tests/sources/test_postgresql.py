@@ -1,5 +1,6 @@
 """What is particular to PostgreSQL: collations, unusual types, settings of a connection, schemas."""
 
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -129,10 +130,75 @@ def test_nan_is_missing(postgresql: sa.Engine) -> None:
     assert source.frequencies(["n"], unit="k").counts.tolist() == [2, 2]
 
 
-def test_endless_dates_are_refused_in_words(postgresql: sa.Engine) -> None:
-    run(postgresql, "CREATE TABLE t AS SELECT 'infinity'::date AS d")
-    with pytest.raises(SourceError, match="grouping failed"):
-        sql_table(postgresql, "t").frequencies(["d"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "date 'infinity'",
+        "timestamp '-infinity'",
+        "timestamptz 'infinity'",
+        "date '0044-03-15 BC'",
+        "date '10000-01-01'",
+        "timestamptz '10000-01-01Z'",
+        "time '24:00'",
+    ],
+)
+def test_times_that_python_has_not_are_refused_in_words(postgresql: sa.Engine, value: str) -> None:
+    run(postgresql, f"CREATE TABLE t AS SELECT {value} AS d, 1 AS k UNION ALL SELECT NULL, 2")
+    source = sql_table(postgresql, "t")
+    asked: list[Callable[[], Any]] = [
+        lambda: source.frequencies(["k", "d"]),
+        lambda: source.recode(Recoding(keep=("d",), mappings={"d": {}}), target="r"),
+        lambda: source.joined_groups(sql_table(postgresql, "t"), ["d"]),
+    ]
+    for ask in asked:
+        with pytest.raises(SourceError, match=r"years are 1 to 9999.*'SELECT d::text") as caught:
+            ask()
+        assert not any(told in str(caught.value) for told in ("44-03", "BC", "10000"))
+    assert source.frequencies(["k"], unit="k").counts.tolist() == [1, 1]
+    assert source.publish("copy", columns=["d"], verify=lambda copy: None).fingerprint() == source.fingerprint(["d"])
+    assert sql_table(postgresql, sa.text("SELECT d::text FROM t")).frequencies(["d"]).counts.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "America/St_Johns", "-12"])
+def test_an_hour_that_a_clock_shows_twice(postgresql: sa.Engine, zone: str) -> None:
+    """Python calls two moments of one zone equal if its clocks show the same."""
+    hours = ["2024-10-27 00:30Z", "2024-10-27 01:30Z", "2024-11-03 03:45Z", "2024-11-03 04:45Z", "9999-12-31 23:59Z"]
+    run(
+        postgresql,
+        "CREATE TABLE t (h timestamptz, k int)",
+        *[f"INSERT INTO t VALUES ('{hour}', {number})" for number, hour in enumerate(hours)],
+    )
+    with postgresql.execution_options(isolation_level="REPEATABLE READ").connect() as connection:
+        connection.exec_driver_sql(f"SET TIME ZONE '{zone}'")
+        source = sql_table(connection, "t")
+        found = source.frequencies(["h"])
+        assert found.counts.tolist() == [1] * 5
+        assert found.dictionaries[0][:2] == (datetime(2024, 10, 27, 0, 30), datetime(2024, 10, 27, 1, 30))
+        assert source.frequencies(["h"], unit="k").counts.tolist() == [1] * 5
+        new: Any = {hour: str(number) for number, hour in enumerate(found.dictionaries[0])}
+        recoded = source.recode(Recoding(keep=("h", "k"), mappings={"h": new}), target="r")
+        assert values(recoded, "h") == ["0", "1", "2", "3", "4"]
+
+
+def test_a_type_of_another_schema_is_not_what_it_is_called(postgresql: sa.Engine) -> None:
+    run(
+        postgresql,
+        "CREATE SCHEMA clinic",
+        "CREATE EXTENSION citext SCHEMA clinic",
+        "ALTER TYPE clinic.citext RENAME TO uuid",
+        "CREATE TABLE t (a clinic.uuid, l clinic.uuid[], k int)",
+        "INSERT INTO t VALUES ('x', '{x}', 1), ('X', '{X}', 2), ('x', '{x}', 3)",
+    )
+    source = sql_table(postgresql, "t")
+    for name in ("a", "l"):
+        assert source.frequencies([name]).counts.tolist() == [1, 2], name
+        assert source.frequencies([name], unit="k").counts.tolist() == [1, 2], name
+        joined = source.joined_groups(source, [name])
+        assert joined is not None
+        assert joined.table.counts.tolist() == [1, 2], name
+    assert source.frequencies(["k"], unit="a").counts.tolist() == [1, 1, 1]
+    run(postgresql, "CREATE TABLE other (a uuid)")
+    assert source.joined_groups(sql_table(postgresql, "other"), ["a"]) is None
 
 
 def test_schemas_and_search_path(postgresql: sa.Engine) -> None:
