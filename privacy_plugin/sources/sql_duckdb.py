@@ -115,9 +115,12 @@ class DuckDBRules:
         """Do nothing: the planner counts by itself."""
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Compare without case; the first of two parts may name a schema or a database."""
-        database, schema = _current(connection)
-        return not _meanings(one, database, schema).isdisjoint(_meanings(other, database, schema))
+        """Compare without case, where the names are found."""
+        return _found(connection, one) == _found(connection, other)
+
+    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the database and the schema in which the session creates tables."""
+        return parts if len(parts) > 1 else (*_current(connection), *parts)
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Swap inside the transaction."""
@@ -141,6 +144,17 @@ _ARROW = {
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us"),
 }
+
+
+def _found(connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the full name of what a name means; the first of two parts is a schema or a database."""
+    database, schema = _current(connection)
+    path = _rows(connection, "SELECT system.main.current_schemas(false)")[0][0]
+    bare = [("temp", "main"), *((database, each) for each in (*path, schema))]
+    places = {1: bare, 2: [(parts[0], "main"), (database, parts[0])]}.get(len(parts), [parts[:2]])
+    names = [tuple(part.lower() for part in (*place, parts[-1])) for place in places]
+    known = {tuple(str(part).lower() for part in name) for *name, _ in _rows(connection, _RELATIONS)}
+    return next((name for name in names if name in known), names[-1])
 
 
 def _meanings(parts: tuple[str, ...], database: str, schema: str) -> set[tuple[str, ...]]:

@@ -150,6 +150,11 @@ class PostgresqlRules:
         names = {"one": quote_name(one, _PLAIN), "other": quote_name(other, _PLAIN)}
         return bool(connection.execute(query, names).scalar_one())
 
+    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the schema in which the session creates tables; without one it creates none."""
+        schema = connection.exec_driver_sql("SELECT pg_catalog.current_schema()").scalar_one()
+        return parts if len(parts) > 1 or schema is None else (str(schema), *parts)
+
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Swap inside the transaction."""
         return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]

@@ -108,6 +108,9 @@ class Rules(Protocol):
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Say whether two names mean one table."""
 
+    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the full name of a new table: a bare one may mean a table elsewhere, which is not ours to replace."""
+
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Return the statements that put a staging table (quoted) in a target's (quoted, and its bare name) place."""
 

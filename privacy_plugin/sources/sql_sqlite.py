@@ -121,8 +121,13 @@ class SqliteRules:
         """Do nothing: the planner counts by itself."""
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Compare without case; a table without a schema is looked for in main."""
-        return [part.lower() for part in ("main", *one)[-2:]] == [part.lower() for part in ("main", *other)[-2:]]
+        """Compare without case, in the databases where the names are found."""
+        places = [(_found(connection, parts)[0], parts[-1]) for parts in (one, other)]
+        return len({(schema.lower(), name.lower()) for schema, name in places}) == 1
+
+    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Name the main database."""
+        return ("main", *parts)[-2:]
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Rename in the old manner, which does not stumble over views of the table that was just dropped."""
@@ -160,18 +165,24 @@ def _declared(kind: Any) -> str:
 
 
 def _stored_definition(connection: Connection, parts: tuple[str, ...]) -> str | None:
-    """Return the definition of a plain table in lower case, None for all else; temporary ones come before others.
+    """Return the definition of a plain table in lower case, None for all else.
 
     Where it names no collation, none has to be undone, which costs a sixth.
     """
-    for schema in parts[-2:-1] or ("temp", "main"):
+    found = _found(connection, parts)[1]
+    return found[0].lower() if len(found) == 1 and _PLAIN_TABLE.match(found[0]) else None
+
+
+def _found(connection: Connection, parts: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the database in which a name is found, as SQLite looks for it, and the definitions that it has there."""
+    others = [row[1] for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] not in ("temp", "main")]
+    for schema in parts[-2:-1] or ("temp", "main", *others):
         master = f"{connection.dialect.identifier_preparer.quote_identifier(schema)}.sqlite_master"
         query = f"SELECT sql FROM {master} WHERE type IN ('table', 'view') AND lower(name) = lower(?)"
         found = connection.exec_driver_sql(query, (parts[-1],)).scalars().all()
         if found:
-            definition = str(found[0])
-            return definition.lower() if len(found) == 1 and _PLAIN_TABLE.match(definition) else None
-    return None
+            return schema, [str(definition) for definition in found]
+    return ("main", *parts)[-2], []
 
 
 def _boolean(stored: Any) -> Any:

@@ -89,15 +89,17 @@ def target_parts(target: str | None) -> tuple[str, ...]:
 
 
 def require_another(connection: Connection, rules: Rules, source: Origin, parts: tuple[str, ...]) -> None:
-    """Refuse to write a table over itself."""
-    if source.parts and rules.same_table(connection, source.parts, parts):
+    """Refuse to write a table over itself, or under the name by which it was asked for."""
+    targets = (parts, rules.placed(connection, parts))
+    if source.parts and any(rules.same_table(connection, source.parts, target) for target in targets):
         raise ParameterError(f"the target {'.'.join(parts)!r} is the source itself; name another table")
 
 
 def require_different(connection: Connection, rules: Rules, targets: Sequence[tuple[str, ...]]) -> None:
     """Refuse to put two tables in one place."""
     for one, other in combinations(targets, 2):
-        if one == other or rules.same_table(connection, one, other):
+        placed = [rules.placed(connection, parts) for parts in (one, other)]
+        if placed[0] == placed[1] or rules.same_table(connection, *placed):
             raise ParameterError(f"the targets {'.'.join(one)!r} and {'.'.join(other)!r} are one table; name two")
 
 
@@ -114,22 +116,33 @@ def staged(
     connection: Connection, rules: Rules, tables: Sequence[Written], check: Callable[[Sequence[Origin]], None]
 ) -> None:
     """Write queries' results to staging tables beside the targets, check all of them, then swap all into place."""
-    staging = [(*table.parts[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}") for table in tables]
+    places = [rules.placed(connection, table.parts) for table in tables]
+    staging = [(*place[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}") for place in places]
     names = [quote_name(parts, connection.dialect) for parts in staging]
     try:
         for table, name in zip(tables, names, strict=True):
             _fill(connection, rules, name, table.columns, table.query)
         check([named_origin(parts, connection.dialect) for parts in staging])
-        for table, name in zip(tables, names, strict=True):
-            final = quote_name(table.parts, connection.dialect)
-            for statement in rules.rename(name, final, quote_name(table.parts[-1:], connection.dialect)):
+        for place, name in zip(places, names, strict=True):
+            final = quote_name(place, connection.dialect)
+            for statement in rules.rename(name, final, quote_name(place[-1:], connection.dialect)):
                 run(connection, statement)
         # two names that were free before may have been two names of one place
         require_different(connection, rules, [table.parts for table in tables])
+        for table, place in zip(tables, places, strict=True):
+            _require_visible(connection, rules, table.parts, place)
     except BaseException:
         for name in names:
             _drop(connection, name)
         raise
+
+
+def _require_visible(connection: Connection, rules: Rules, parts: tuple[str, ...], place: tuple[str, ...]) -> None:
+    """Refuse a name by which whoever asks for the table that was written would get another one."""
+    if not rules.same_table(connection, parts, place):
+        raise ParameterError(
+            f"a temporary table hides the target {'.'.join(parts)!r} in this session; drop it, or name 'schema.table'"
+        )
 
 
 def _fill(connection: Connection, rules: Rules, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]) -> None:

@@ -1,5 +1,6 @@
 """Publishing: what was verified is what is put in place, and a refusal leaves everything as it was."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,53 @@ def test_other_schemas(engine: str, tmp_path: Path) -> None:
     assert source.columns == ("name", "age", "score")
     with pytest.raises(SourceError, match="publishing failed"):
         source.publish("nowhere.t", columns=["name"], verify=lambda copy: None)
+
+
+# Tables that a bare name means too, where there is none of that name in the place of new tables.
+ELSEWHERE = {
+    "sqlite": ["ATTACH ':memory:' AS elsewhere"],
+    "duckdb": ["CREATE SCHEMA elsewhere", "SET search_path = 'main,elsewhere'"],
+    "postgresql": ["CREATE SCHEMA elsewhere", "SET search_path = public, elsewhere"],
+}
+
+
+@pytest.fixture
+def beside(request: pytest.FixtureRequest, engine: str) -> Iterator[sa.Connection]:
+    """Give a session in which `one` lies in the place of new tables, `two` elsewhere and `three` is temporary."""
+    bind: sa.Engine = request.getfixturevalue(engine)
+    level = {"isolation_level": "REPEATABLE READ"} if engine == "postgresql" else {}
+    with bind.execution_options(**level).connect() as connection:
+        statements = [*ELSEWHERE[engine], "CREATE TABLE one (a int)", "CREATE TABLE elsewhere.two (a int)"]
+        for statement in [*statements, "CREATE TEMPORARY TABLE three (a int)"]:
+            connection.exec_driver_sql(statement)
+            connection.commit()
+        for number, name in enumerate(("one", "elsewhere.two", "three"), start=1):
+            connection.exec_driver_sql(f"INSERT INTO {name} VALUES {', '.join(['(7)'] * number)}")
+            connection.commit()
+        yield connection
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+class TestBareNames:
+    def test_a_table_elsewhere_is_not_replaced(self, beside: sa.Connection) -> None:
+        sql_table(beside, "one").publish("two", columns=["a"], verify=lambda copy: None)
+        assert [sql_table(beside, name).row_count() for name in ("two", "elsewhere.two")] == [1, 2]
+
+    @pytest.mark.parametrize(("name", "target"), [("elsewhere.two", "two"), ("two", "elsewhere.two"), ("two", "two")])
+    def test_a_table_is_not_written_over_itself(self, beside: sa.Connection, name: str, target: str) -> None:
+        with pytest.raises(ParameterError, match="is the source itself"):
+            sql_table(beside, name).publish(target, columns=["a"], verify=lambda copy: None)
+        assert sql_table(beside, name).row_count() == 2
+
+    @pytest.mark.parametrize("name", ["one", "three"])
+    def test_a_temporary_table_hides_no_release(self, beside: sa.Connection, name: str) -> None:
+        rows = sql_table(beside, name).row_count()
+        with pytest.raises(ParameterError, match=r"a temporary table hides|is the source itself"):
+            sql_table(beside, name).publish("three", columns=["a"], verify=lambda copy: None)
+        assert [sql_table(beside, each).row_count() for each in (name, "three")] == [rows, 3]
+
+    def test_a_temporary_table_is_published(self, beside: sa.Connection) -> None:
+        assert sql_table(beside, "three").publish("four", columns=["a"], verify=lambda copy: None).row_count() == 3
 
 
 @pytest.mark.parametrize("engine", DATABASES)
