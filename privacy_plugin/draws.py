@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.epsilon_safe import prepare
@@ -15,6 +15,7 @@ from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.method import Method
+from privacy_plugin.method_options import DOMAINS
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.randomized import epsilon_safe_lattice, lattice_cost
 from privacy_plugin.randomized_cells import randomized_response, response_cost
@@ -112,7 +113,22 @@ class LatticeDraw(Draw):
             yield _every_value(self.columns, [column.dictionaries[min(level, column.height)] for column in levels])
 
 
-class SynthesisDraw(Draw):
+class DomainDraw(Draw):
+    """A draw of any values of the columns' domains.
+
+    A value that is in its domain only because somebody has it tells that somebody has it, whatever the noise: no budget
+    covers that. So a policy says where domains come from, and whoever signs it answers for that.
+    """
+
+    signed: ClassVar[Mapping[str, str]] = {"domains": DOMAINS}
+
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Every value of the domains."""
+        known = [declared_domain(table, name, self.options["domains"]) for name in table.columns]
+        yield _every_value(table.columns, known)
+
+
+class SynthesisDraw(DomainDraw):
     """A synthetic table of all released columns."""
 
     name = "synthesize"
@@ -132,12 +148,8 @@ class SynthesisDraw(Draw):
         require_synthesis(table, **self.options)
         return partial(synthesize, table, columns=list(self.columns), **self.options, generator=generator)
 
-    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
-        """Every value of the domains."""
-        yield _every_value_of_domains(table, self.options.get("domains"))
 
-
-class ResponseDraw(Draw):
+class ResponseDraw(DomainDraw):
     """Randomized response in every cell of all released columns: one column as it is would undo the row's epsilon."""
 
     name = "randomized_response"
@@ -150,16 +162,8 @@ class ResponseDraw(Draw):
 
     def prepared(self, table: FrequencyTable, generator: Any) -> Callable[[], Any]:
         """Look for values outside their declared domain."""
-        require_randomizable(table, epsilon=self.options["epsilon"], domains=self.options.get("domains"))
+        require_randomizable(table, epsilon=self.options["epsilon"], domains=self.options["domains"])
         return partial(randomize_cells, table, **self.options, generator=generator)
-
-    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
-        """Every value of the domains."""
-        yield _every_value_of_domains(table, self.options.get("domains"))
-
-
-def _every_value_of_domains(table: FrequencyTable, domains: Mapping[str, Sequence[Any]] | None) -> FrequencyTable:
-    return _every_value(table.columns, [declared_domain(table, name, domains) for name in table.columns])
 
 
 def _every_value(columns: Sequence[str], known: Sequence[Sequence[Any]]) -> FrequencyTable:

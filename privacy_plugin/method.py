@@ -30,6 +30,9 @@ class Method(ABC):
     doing: ClassVar[str]
     done: ClassVar[str]
     """What it does, and what its table then is, in words for people."""
+    signed: ClassVar[Mapping[str, str]] = {}
+    """Options that a policy must state although the function does without, and what they must say: whoever signs the
+    policy answers for them."""
     plans: ClassVar[bool] = False
     """Whether it makes a plan that can be saved and applied again."""
 
@@ -53,6 +56,9 @@ class Method(ABC):
         lacking = [n for n, o in known.items() if o.default is inspect.Parameter.empty and n not in given]
         if lacking:
             raise ParameterError(f"{cls.name} needs {', '.join(lacking)}")
+        for name, words in cls.signed.items():
+            if given.get(name) is None:
+                raise ParameterError(f"{cls.name} needs {name}: {words}")
         return {name: read_option(name, value, known[name], columns) for name, value in given.items()}
 
     @abstractmethod

@@ -8,6 +8,12 @@ from privacy_plugin.anonymizers.losses import LOSSES
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency.numbers import exact
 
+OCCURRING = "occurring"
+DOMAINS = (
+    "which values the column may have, known without looking at the rows: {column: [value, ...]}; or that those that "
+    f"occur are public anyhow, so that anybody may see them in the release: {{column: {OCCURRING}}}"
+)
+
 
 def read_option(name: str, value: Any, option: inspect.Parameter, columns: Sequence[str]) -> Any:
     """Check one value of a policy; `columns` are those that are released."""
@@ -68,13 +74,19 @@ def _column(name: str, value: Any, columns: Sequence[str]) -> Any:
 
 
 def _domains(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Read the values of every column; those of a column that says `occurring` are left to the data."""
+    if value == OCCURRING:
+        return {}
     if not isinstance(value, Mapping):
         raise ParameterError(f"{name} must list the values of columns: {{column: [value, ...]}}")
     for column, values in value.items():
         _column(name, column, columns)
-        if not isinstance(values, list | tuple) or not values:
-            raise ParameterError(f"{name} of column {column!r} must be a list of its values")
-    return {column: list(values) for column, values in value.items()}
+        if values != OCCURRING and (not isinstance(values, list | tuple) or not values):
+            raise ParameterError(f"{name} of column {column!r} must be a list of its values, or {OCCURRING}")
+    lacking = [column for column in columns if column not in value]
+    if lacking:
+        raise ParameterError(f"{name} must say for {', '.join(map(repr, lacking))}, too, {DOMAINS}")
+    return {column: list(values) for column, values in value.items() if values != OCCURRING}
 
 
 def _interpolation(name: str, value: Any, columns: Sequence[str]) -> Any:

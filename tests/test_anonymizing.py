@@ -64,7 +64,7 @@ def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
 
 
 def test_randomized_response_touches_every_released_cell_and_tells_how_to_estimate() -> None:
-    policy = policy_of(anonymize={**RESPONSE, "domains": {"sex": ["f", "m", "x"]}})
+    policy = policy_of(anonymize={**RESPONSE, "domains": {"sex": ["f", "m", "x"], "zip": "occurring"}})
     frame = pd.DataFrame(people())
     result = anonymize(frame, policy=policy, ledger=open_ledger(), generator=np.random.default_rng(1))
     assert (result.cost.mechanism, str(result.cost)) == ("randomized response", "epsilon 1, delta 0 a row")
@@ -110,12 +110,12 @@ REFUSED = {
     "a hierarchy that does not cover": ({"anonymize": EPSILON_SAFE}, FRAME.replace({"f": "x"}), HierarchyError),
     "fewer rows than k": ({"anonymize": EPSILON_SAFE}, FRAME.head(20), ParameterError),
     "a value outside its domain": (
-        {"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f"]}}},
+        {"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f"], "zip": "occurring"}}},
         FRAME,
         ColumnError,
     ),
     "a cell outside its domain": (
-        {"anonymize": {**RESPONSE, "domains": {"sex": ["f"]}}},
+        {"anonymize": {**RESPONSE, "domains": {"sex": ["f"], "zip": "occurring"}}},
         FRAME,
         ColumnError,
     ),
@@ -249,6 +249,10 @@ def test_a_saved_plan_is_no_draw() -> None:
         ({"anonymize": {**SYNTHESIZE, "given": "name"}}, "unknown column in given 'name'"),
         ({"anonymize": {**SYNTHESIZE, "domains": ["f"]}}, "domains must list"),
         ({"anonymize": {**SYNTHESIZE, "domains": {"sex": "fm"}}}, "must be a list"),
+        ({"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}}, "must say for 'zip', too, which values"),
+        ({"anonymize": {**SYNTHESIZE, "domains": None}}, "synthesize needs domains: which values the column may have"),
+        ({"anonymize": {"method": "synthesize", "epsilon": 1}}, "synthesize needs domains"),
+        ({"anonymize": {"method": "randomized_response", "epsilon": 0.5}}, "randomized_response needs domains"),
         ({"anonymize": {**SYNTHESIZE, "dataset": "others"}}, "unknown option of synthesize 'dataset'"),
         ({"anonymize": {**EPSILON_SAFE, "k": 30.0}}, "k must be a whole number"),
         ({"anonymize": {**EPSILON_SAFE, "beta": 1}}, "beta must lie between"),
@@ -292,7 +296,7 @@ def test_a_method_is_part_of_what_a_policy_says() -> None:
     policies = [
         policy_of(),
         policy_of(anonymize={**SYNTHESIZE, "epsilon": 0.5}),
-        policy_of(anonymize={**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}),
+        policy_of(anonymize={**SYNTHESIZE, "domains": {"sex": ["f", "m"], "zip": "occurring"}}),
         policy_of(anonymize=EPSILON_SAFE),
         policy_of(anonymize={**RESPONSE, "epsilon": 1}),
         policy_of(anonymize=RESPONSE),

@@ -78,7 +78,8 @@ def test_the_commands_of_randomized_releases(folder: Path, monkeypatch: pytest.M
     (folder / "policy.yaml").write_text(blocks(document, "yaml")[0], encoding="utf-8")
     monkeypatch.setenv("PRIVACY_PLUGIN_LEDGER", f"sqlite:///{folder / 'ledger.db'}")
     frame = pd.read_csv("visits.csv", dtype=str)
-    frame.assign(sex=["f", "m"] * 1_000)[["patient_id", "sex", "zip"]].to_csv("visits.csv", index=False)
+    frame = frame.assign(sex=["f", "m"] * 1_000, zip=["80011", "80012"] * 1_000)
+    frame[["patient_id", "sex", "zip"]].to_csv("visits.csv", index=False)
     told = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in commands(document)]
     assert told == [("ledger", 0), ("anonymize", 0), ("check", 0), ("ledger", 0)]
 

@@ -123,6 +123,8 @@ def declared_domain(table: FrequencyTable, name: str, domains: Mapping[str, Sequ
     """Return the values a column may have: those declared, which must cover the data, or those that occur."""
     if domains is None or name not in domains:
         return table.dictionary(name)
+    if isinstance(domains[name], str):  # would be read letter by letter
+        raise ColumnError(f"the domain of column {name!r} must be a list of its values, not a text")
     declared = [canonical(value) for value in domains[name]]
     keys = {key(value) for value in declared}
     if len(keys) != len(declared) or not declared:

@@ -113,6 +113,8 @@ def privacy_budget(
 
 def _notes(found: Account) -> tuple[str, ...]:
     notes = ["the budgets of all spends of the dataset add up, whatever was done with what they made"]
+    if found.assumptions:
+        notes.append(f"its guarantee rests on what nothing here can check: {'; '.join(found.assumptions)}")
     if found.mixed:
         notes.append(
             "some of them protect a row substituted and some a row added or removed; the latter count as two steps, so "

@@ -1,4 +1,4 @@
-"""The privacy budget in the report: what was spent, for which unit, and under which assumptions."""
+"""The privacy budget in the report: what was spent, and for which unit."""
 
 from typing import Any
 
@@ -20,13 +20,7 @@ def _section(finding: Finding) -> Markup | None:
         ),
         ("Composed", _composed(details)),
     ]
-    assumed = [element("li", words) for words in details["assumptions"]]
-    return element(
-        "div",
-        definitions(pairs),
-        element("p", "The guarantee rests on these assumptions, which nothing here can check:" if assumed else ""),
-        element("ul", assumed) if assumed else None,
-    )
+    return element("div", definitions(pairs))
 
 
 def _composed(details: Any) -> str:

@@ -147,6 +147,9 @@ def test_nonsense_is_refused_without_quoting_values() -> None:
         pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, domains={"town": ["a"]})
     with pytest.raises(ColumnError):
         pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, domains={"smokes": ["no", "no", "yes"]})
+    letters = pd.DataFrame({"grade": ["A", "B"] * 5})
+    with pytest.raises(ColumnError, match="a list of its values, not a text"):
+        pp.randomized_response(letters, columns=["grade"], epsilon=1, domains={"grade": "AB"})
 
 
 def test_the_budget_is_asked_for_the_whole_row(tmp_path: Path) -> None:

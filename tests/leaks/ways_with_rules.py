@@ -122,7 +122,8 @@ def domains_of_a_policy_that_are_none(folder: Path) -> Scene:
 @way(*DOORS, says="values that its declared domain does not list")
 def domains_of_a_policy_that_lack_values(folder: Path) -> Scene:
     address = _ledger(folder)
-    rules = policy(BUDGET, anonymize={**SYNTHESIZE, "domains": {"disease": list("abcd")}})
+    domains = {"age": "occurring", "zip": "occurring", "disease": list("abcd")}
+    rules = policy(BUDGET, anonymize={**SYNTHESIZE, "domains": domains})
     return Scene(data=written(folder), policy=rules, ledger=address)
 
 

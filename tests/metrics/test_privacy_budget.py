@@ -51,6 +51,7 @@ def test_a_recorded_release_within_the_budget_passes() -> None:
     assert details["words"] == "epsilon 0.75, delta 1e-07 a row; composed over 1 spend"
     assert details["neighbours"] == "tables that differ in one row"
     assert details["assumptions"] == ["n is public"]
+    assert "rests on what nothing here can check: n is public" in " ".join(finding.measurement.notes)
 
 
 def test_what_is_judged_is_the_whole_dataset() -> None:
