@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from privacy_plugin.errors import CertificateError
-from privacy_plugin.gate import Rules, Verdict
+from privacy_plugin.gate import Rules, Verdict, in_lines
 from privacy_plugin.policy import Policy
 from privacy_plugin.signing import signature, signing_key
 from privacy_plugin.sources import Source
@@ -89,13 +89,7 @@ def require_certificate(
     published, `judged` is the table that has it; where a requirement compares with a `population`, that is looked at
     again too, and the budget ledger where one limits the budget.
     """
-    if certificate is None:
-        where = f" partition {partition!r} of" if partition else ""
-        raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
-    _require_issued(certificate, policy=policy, key=key, partition=partition)
-    if not certificate.passed:
-        reasons = "; ".join(reason.rstrip(".") for reason in _reasons(certificate.content))
-        raise CertificateError(f"the gate of dataset {policy.dataset!r} is closed: {reasons}")
+    certificate = require_open(certificate, policy=policy, key=key, partition=partition)
     _require_columns(staged, policy.rules.released)
     _require_same_data(certificate.content, policy.rules, staged=staged, judged=judged, population=population)
     for requirement in policy.requirements:
@@ -103,6 +97,21 @@ def require_certificate(
             found = requirement.judge(staged)
             if not found.passed:
                 raise CertificateError(f"the gate passed, but by now it would not: {found.reason}")
+
+
+def require_open(
+    certificate: Certificate | None, *, policy: Policy, key: bytes, partition: str | None = None
+) -> Certificate:
+    """Refuse what can be refused without a look at the data: nothing is copied for a gate that is closed anyway."""
+    if certificate is None:
+        where = f" partition {partition!r} of" if partition else ""
+        raise CertificateError(f"no gate has judged{where} dataset {policy.dataset!r}; run its privacy checks first")
+    _require_issued(certificate, policy=policy, key=key, partition=partition)
+    if not certificate.passed:
+        where = f" for partition {partition!r}" if partition else ""
+        closed = f"the gate of dataset {policy.dataset!r} is closed{where}"
+        raise CertificateError(in_lines(closed, _reasons(certificate.content)))
+    return certificate
 
 
 def _require_issued(certificate: Certificate, *, policy: Policy, key: bytes, partition: str | None) -> None:
@@ -214,6 +223,10 @@ class CertificateStore:
         except (OSError, UnicodeDecodeError) as problem:
             raise CertificateError(f"the certificate cannot be read: {type(problem).__name__}") from None
         return Certificate.from_json(text)
+
+    def require_open(self, policy: Policy, *, partition: str | None = None) -> None:
+        """Refuse a release that no look at its data could cover."""
+        require_open(self.find(policy.dataset, partition), policy=policy, key=self.key, partition=partition)
 
     def require(
         self,

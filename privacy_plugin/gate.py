@@ -113,6 +113,19 @@ class Verdict:
         }
 
 
+def in_lines(said: str, reasons: Sequence[str]) -> str:
+    """Put one reason on the line of what it explains, and several on a line each, so that people can read them.
+
+    >>> print(in_lines("closed", ["too few people", "too few values"]))
+    closed, for 2 reasons:
+    - too few people
+    - too few values
+    """
+    if len(reasons) == 1:
+        return f"{said}: {reasons[0]}"
+    return "\n- ".join([f"{said}, for {len(reasons)} reasons:", *reasons])
+
+
 def judge(
     rules: Rules, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
 ) -> Verdict:

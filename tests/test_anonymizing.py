@@ -176,9 +176,9 @@ def test_neither_does_a_target_of_a_frame() -> None:
 
 def test_what_a_synthesis_lacks_is_told_at_every_door(capsys: pytest.CaptureFixture[str]) -> None:
     whole = anonymize(FRAME, policy=policy_of(), ledger=open_ledger())
-    assert "notes" not in anonymized_metadata(whole)
+    assert "notes" not in anonymized_metadata(whole, policy_of())
     lacking = replace(whole, drawn=replace(whole.drawn, notes=("long itemsets are left out",)))
-    assert anonymized_metadata(lacking)["notes"] == "long itemsets are left out"
+    assert anonymized_metadata(lacking, policy_of())["notes"] == "long itemsets are left out"
     show_anonymized(Terminal(), lacking, again=False)
     assert "note: long itemsets are left out" in capsys.readouterr().out
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from privacy_plugin.anonymizing import Anonymized
 from privacy_plugin.commands.terminal import Terminal
 from privacy_plugin.commands.verdicts import show_verdict
+from privacy_plugin.frequency.level_words import level_words
 from privacy_plugin.gate import Verdict
 from privacy_plugin.plan import Plan
 from privacy_plugin.presence import PresenceGeneralization
@@ -58,8 +59,6 @@ def show_outcome(
 
 def plan_table(plan: Plan) -> Table:
     """Return the level of every quasi-identifier."""
-    from privacy_plugin.report.change import level_words  # the report's libraries are slow to load
-
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in ("column", "level", "its values became"):
         table.add_column(head)

@@ -1,5 +1,6 @@
 """An asset that anonymizes its upstream as a policy asks, where the data lies."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import dagster as dg
 
 from privacy_plugin.anonymizing import Anonymized, anonymize
 from privacy_plugin.draws import Draw
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.level_words import level_words
 from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset, population_of
@@ -64,7 +67,7 @@ def build_anonymized_asset(
             path = getattr(run.resources, certificates).plan_path(run.key, run.partition)
             result.plan.save(path)
             saved["plan"] = dg.MetadataValue.path(str(path))
-        return result.made, {**anonymized_metadata(result), **saved}
+        return result.made, {**anonymized_metadata(result, rules), **saved}
 
     return build_step(
         make,
@@ -84,7 +87,7 @@ def build_anonymized_asset(
     )
 
 
-def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
+def anonymized_metadata(result: Anonymized, policy: Policy) -> dict[str, Any]:
     """Return what Dagster shows of an anonymized table: numbers under names that stay, so that it plots them."""
     left_out = {"method": result.method, "left out": ", ".join(result.left_out) or "no column"}
     if result.plan is not None:
@@ -105,25 +108,37 @@ def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
         "remaining delta": float(result.remaining.delta),
         "dagster/row_count": result.drawn.frequencies.rows,
         "account": dg.MetadataValue.json(told.get("ledger", told)),
-        **{name: dg.MetadataValue.json(told[name]) for name in ("levels", "edges", "keep") if name in told},
+        **({"levels": _levels(told["levels"], policy.hierarchies)} if "levels" in told else {}),
+        **{name: dg.MetadataValue.json(told[name]) for name in ("edges", "keep") if name in told},
         **({"notes": "; ".join(told["notes"])} if told.get("notes") else {}),
     }
 
 
 def _plan_metadata(plan: Plan) -> dict[str, Any]:
-    levels = [
-        dg.TableRecord({"column": column, "level": level, "of": plan.hierarchies[column].height})
-        for column, level in plan.levels.items()
-    ]
     counted = "people" if plan.unit else "rows"
     return {
-        "levels": dg.MetadataValue.table(levels),
+        "levels": _levels(plan.levels, plan.hierarchies),
         "loss": plan.loss,
         f"suppressed {counted}": plan.suppressed,
         "suppressed share": plan.suppressed_share,
         f"{counted} read": plan.rows,
         **({} if plan.unit else {"dagster/row_count": plan.rows - plan.suppressed}),
     }
+
+
+def _levels(levels: Mapping[str, int], hierarchies: Mapping[str, Hierarchy]) -> dg.TableMetadataValue:
+    """Return the level of every column, and in words what became of its values: a number alone tells nobody."""
+    records = [
+        dg.TableRecord(
+            {
+                "column": column,
+                "level": f"{level} of {hierarchies[column].height}",
+                "its values became": level_words(hierarchies[column], level),
+            }
+        )
+        for column, level in levels.items()
+    ]
+    return dg.MetadataValue.table(records)
 
 
 def _region_metadata(found: PresenceGeneralization) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
@@ -25,14 +26,15 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
     """
 
     folder: str = Field(default=DEFAULT_FOLDER, description="Folder of certificates, reports and plans")
-    reports_url: str = Field(default="", description="Address under which the reports folder is served, if it is")
+    reports_url: str = Field(
+        default="",
+        description=f"Address under which the folder of reports is served; left out, {REPORTS_VARIABLE} names it",
+    )
 
     @classmethod
     def from_environment(cls, *, default: str = DEFAULT_FOLDER) -> "CertificateStoreResource":
-        """Take the folder from PRIVACY_PLUGIN_OUTPUT, or the default; the address from PRIVACY_PLUGIN_REPORTS_URL."""
-        return cls(
-            folder=os.environ.get(OUTPUT_VARIABLE) or default, reports_url=os.environ.get(REPORTS_VARIABLE) or ""
-        )
+        """Take the folder from PRIVACY_PLUGIN_OUTPUT, or the default."""
+        return cls(folder=os.environ.get(OUTPUT_VARIABLE) or default)
 
     def store(self, gate: dg.AssetKey) -> CertificateStore:
         """Return the certificates of the gate of one asset."""
@@ -42,12 +44,17 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """Return where the report of a gate lies."""
         return self._made("reports") / f"{file_name(gate, partition)}.html"
 
-    def report_link(self, path: Path) -> str:
-        """Return an address for a report: where the folder is served, else the file itself.
+    def report_metadata(self, path: Path) -> dict[str, Any]:
+        """Return what Dagster shows of a report: where it is, and a link or what to do to have one.
 
-        No browser follows a link from Dagster's pages to a file: without an address the link is there to be copied.
+        No browser follows a link from Dagster's pages to a file, so without an address there is none.
         """
-        return f"{self.reports_url.rstrip('/')}/{path.name}" if self.reports_url else path.as_uri()
+        where = {"report file": dg.MetadataValue.path(str(path))}
+        address = self.reports_url or os.environ.get(REPORTS_VARIABLE, "")
+        if address:
+            return {"report": dg.MetadataValue.url(f"{address.rstrip('/')}/{path.name}"), **where}
+        advice = f"open the report file in a browser; for a link here, serve its folder and set {REPORTS_VARIABLE}"
+        return {"report": dg.MetadataValue.text(advice), **where}
 
     def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:
         """Return where the plan lies that made an anonymized asset."""

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.certificate import Certificate
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate import Verdict, in_lines
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.orchestration.check_names import STRUCTURE, check_names
 from privacy_plugin.policy import Policy
@@ -34,21 +34,19 @@ def check_results(
     names = check_names(policy.requirements)
     findings = dict(zip(names, verdict.findings, strict=False))
     for name in names:
-        results.append(_result(asset, name, findings.get(name), verdict, shared))
+        results.append(_result(asset, name, findings.get(name), shared))
     return results
 
 
 def evidence(
-    verdict: Verdict, certificate: Certificate, *, certificate_path: Path, report_path: Path | None, report_link: str
+    verdict: Verdict, certificate: Certificate, *, certificate_path: Path, report: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the metadata that all results of a gate share."""
     found: dict[str, Any] = {
+        **report,
         "certificate" if certificate.passed else "refusal": dg.MetadataValue.path(str(certificate_path)),
         "policy digest": verdict.policy_digest,
     }
-    if report_path is not None:
-        found["report"] = dg.MetadataValue.url(report_link)
-        found["report file"] = dg.MetadataValue.path(str(report_path))
     if verdict.notes:
         found["notes"] = dg.MetadataValue.md("\n".join(f"- {note}" for note in verdict.notes))
     return found
@@ -86,21 +84,19 @@ def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
 def _structure_result(asset: dg.AssetKey, verdict: Verdict, shared: Mapping[str, Any]) -> dg.AssetCheckResult:
     passed = not verdict.problems and bool(verdict.findings)
     described = "Every column has a role, no identifier is left, and there are rows to judge."
-    problems = "; ".join(verdict.problems) or "nothing was judged"
+    problems = verdict.problems or ("nothing was judged",)
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=STRUCTURE,
         passed=passed,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=described if passed else f"The gate is closed: {problems}",
+        description=described if passed else in_lines("The gate is closed", problems),
         metadata={"rows": verdict.rows, "problems": len(verdict.problems), **shared},
     )
 
 
-def _result(
-    asset: dg.AssetKey, name: str, finding: Finding | None, verdict: Verdict, shared: Mapping[str, Any]
-) -> dg.AssetCheckResult:
-    reason = finding.reason if finding else f"not evaluated: {'; '.join(verdict.problems) or 'nothing was judged'}"
+def _result(asset: dg.AssetKey, name: str, finding: Finding | None, shared: Mapping[str, Any]) -> dg.AssetCheckResult:
+    reason = finding.reason if finding else f"Not evaluated: the check {STRUCTURE} says why."
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=name,

@@ -10,6 +10,7 @@ from pydantic import Field
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.automation import when_gate_passed
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
+from privacy_plugin.orchestration.component_partitions import PartitionsModel
 from privacy_plugin.orchestration.ledgers import BudgetLedgerResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset
@@ -38,6 +39,17 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
       release_table: visits_release
       warehouse_url: "{{ env.PRIVACY_PLUGIN_WAREHOUSE }}"
     ```
+
+    With `partitions_def` every partition is anonymized, judged and released on its own. `{partition}` in a table's name
+    stands for the key; where one source table holds all of them, `partition_column` tells them apart.
+
+    ```yaml
+      source_table: hospital_visits
+      partition_column: admission_date
+      anonymized_table: visits_anonymized_{partition}
+      release_table: visits_release_{partition}
+      partitions_def: {type: monthly, start_date: "2024-01-01"}
+    ```
     """
 
     policy: str = Field(description="The policy file, relative to this defs.yaml")
@@ -45,6 +57,14 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     release_table: str = Field(description="The table that is written when the gate has passed")
     anonymized_table: str | None = Field(
         default=None, description="The table anonymized by the policy's method; left out, the source is judged"
+    )
+    partitions_def: PartitionsModel | None = Field(
+        default=None, description="The partitions, each with a verdict, a certificate and a release of its own"
+    )
+    partition_column: str | None = Field(
+        default=None,
+        description="The column of the source table that says which partition a row is in, by key or by date; left "
+        "out, {partition} in the name of the source table stands for the key",
     )
     population_table: str | None = Field(default=None, description="The table that requirements compare with")
     warehouse_url: str | None = Field(
@@ -78,7 +98,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Build the assets, the gate and, where they are given here, the resources."""
         policy = Policy.load(context.path / self.policy)
-        own = re.sub(r"\W", "_", self.release_table, flags=re.ASCII)
+        own = re.sub(r"\W", "_", "_".join(table_key(self.release_table).path), flags=re.ASCII)
         names: _ResourceNames = {
             "warehouse": f"{own}_warehouse" if self.warehouse_url else "warehouse",
             "certificates": f"{own}_certificates" if self.output_folder else "certificates",
@@ -92,13 +112,17 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         if self.output_folder:
             folder = str(context.project_root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
-        assets = self._anonymized(policy, names)
+        partitions = None if self.partitions_def is None else self.partitions_def.definition()
+        assets = self._anonymized(policy, names, partitions)
         judged = self.anonymized_table or self.source_table
+        told_apart_by = None if self.anonymized_table else self.partition_column
         gate = build_privacy_checks(
             asset=table_key(judged),
             policy=policy,
             table=judged,
             population_table=self.population_table,
+            partitions_def=partitions,
+            partition_column=told_apart_by,
             via=self.via,
             automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
             **names,
@@ -110,13 +134,17 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             table=judged,
             target=self.release_table,
             population_table=self.population_table,
+            partitions_def=partitions,
+            partition_column=told_apart_by,
             group_name=self.group_name,
             automation_condition=when_gate_passed() if self.automatic else None,
             **names,
         )
         return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
 
-    def _anonymized(self, policy: Policy, names: _ResourceNames) -> list[dg.AssetsDefinition]:
+    def _anonymized(
+        self, policy: Policy, names: _ResourceNames, partitions: dg.PartitionsDefinition[Any] | None
+    ) -> list[dg.AssetsDefinition]:
         if self.anonymized_table is None:
             return []
         return [
@@ -127,6 +155,8 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
                 table=self.source_table,
                 target=self.anonymized_table,
                 population_table=self.population_table,
+                partitions_def=partitions,
+                partition_column=self.partition_column,
                 group_name=self.group_name,
                 automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
                 **names,

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import dagster as dg
+
 from privacy_plugin.errors import PrivacyPluginError, SourceError
 
 
@@ -16,10 +18,21 @@ def told_without_values(doing: str) -> Iterator[None]:
     try:
         yield
     except PrivacyPluginError as problem:
-        problem.__cause__ = None
-        raise problem from None
+        raise as_failure(problem) from None
     except Exception as problem:  # noqa: BLE001  whatever it is, its text may quote the data
-        raise SourceError(f"{doing} failed: {kind_of(problem)}") from None
+        raise as_failure(SourceError(f"{doing} failed: {kind_of(problem)}")) from None
+
+
+def as_failure(problem: PrivacyPluginError) -> dg.Failure:
+    """Return an error of ours that is also Dagster's own failure, and the same kind of error for whoever catches it.
+
+    Dagster wraps any other error: its pages then begin with "Error occurred while executing op" and its own stack, and
+    the reason comes last.
+    """
+    kind = type(problem)
+    both = type(kind.__name__, (dg.Failure, kind), {"__module__": kind.__module__})
+    failure: dg.Failure = both(description=str(problem))
+    return failure
 
 
 def words_of(problem: Exception) -> str:

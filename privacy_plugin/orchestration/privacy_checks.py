@@ -167,8 +167,7 @@ def _evidence(judgement: Judgement, certificates: CertificateStoreResource) -> d
         judgement.verdict,
         judgement.certificate,
         certificate_path=judgement.certificate_path,
-        report_path=judgement.report_path,
-        report_link=certificates.report_link(judgement.report_path) if judgement.report_path else "",
+        report=certificates.report_metadata(judgement.report_path) if judgement.report_path else {},
     )
 
 

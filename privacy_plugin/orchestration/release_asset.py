@@ -60,20 +60,19 @@ def build_release_asset(
     def make(run: Run) -> Made:
         resource: CertificateStoreResource = getattr(run.resources, certificates)
         store = resource.store(run.reads.key)
-        covering: list[Certificate] = []
+        store.require_open(rules, partition=run.partition)
+        covering: list[tuple[Certificate, Path]] = []
 
         def verify(staged: Source) -> None:
             with _rested_on(run, rules, staged) as (judged, population):
-                covering.append(
-                    store.require(rules, staged, partition=run.partition, judged=judged, population=population)
-                )
+                found = store.require(rules, staged, partition=run.partition, judged=judged, population=population)
+            covering.append((found, resource.hand_over(found, run.key, run.partition)))  # no paper, no release
 
         with ledger_of(run.resources, books):
             released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
         if not covering:
             raise CertificateError(f"a source of kind {run.source.engine!r} released without asking for a certificate")
-        paper = resource.hand_over(covering[-1], run.key, run.partition)
-        return released, _metadata(covering[-1], paper, resource, resource.report_path(run.reads.key, run.partition))
+        return released, _metadata(*covering[-1], resource, resource.report_path(run.reads.key, run.partition))
 
     return build_step(
         make,
@@ -110,14 +109,12 @@ def _metadata(
     certificate: Certificate, paper: Path, resource: CertificateStoreResource, report: Path
 ) -> dict[str, Any]:
     content = certificate.content
-    metadata: dict[str, Any] = {
+    return {
         "certificate": dg.MetadataValue.path(str(paper)),
         "fingerprint": str(content["fingerprint"]["digest"]),
         "policy digest": str(content["policy_digest"]),
         "judged at": str(content["judged_at"]),
         "dagster/row_count": int(content["rows"]),
         "released columns": ", ".join(content["fingerprint"]["columns"]),
+        **(resource.report_metadata(report) if report.exists() else {}),
     }
-    if report.exists():
-        metadata["report"] = dg.MetadataValue.url(resource.report_link(report))
-    return metadata

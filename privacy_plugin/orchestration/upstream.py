@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.orchestration.time_windows import end_of_window, require_keys_in_order
 from privacy_plugin.sources.sql_origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec
@@ -19,15 +20,17 @@ class Upstream:
     """An asset and where its data lies.
 
     With a `table` the asset is a table of the warehouse, which is never loaded; `{partition}` in its name stands for
-    the partition's key, and `partition_column` names the column that says which rows belong to it. Without one
-    the asset's IO manager hands over whatever a source accepts: a frame, or the path of a file. A table that is only
-    looked at again (not `awaited`) is no dependency: what is new in it is the gate's to judge first.
+    the partition's key, and `partition_column` names the column that says which rows belong to it: those that hold
+    the key, or, where `partitions` are windows of time, a date or moment from this key to before the next. Without a
+    table the asset's IO manager hands over whatever a source accepts: a frame, or the path of a file. A table that is
+    only looked at again (not `awaited`) is no dependency: what is new in it is the gate's to judge first.
     """
 
     key: dg.AssetKey
     argument: str
     table: str | None = None
     partition_column: str | None = None
+    partitions: Any = None
     warehouse: str = "warehouse"
     awaited: bool = True
 
@@ -51,7 +54,12 @@ class Upstream:
         if self.table is None:
             return handed[self.argument]
         warehouse = getattr(context.resources, self.warehouse)
-        return warehouse.table(self.table, partition=partition, partition_column=self.partition_column)
+        if self.partition_column is None or partition is None:
+            return warehouse.table(self.table, partition=partition)
+        until = end_of_window(self.partitions, partition)
+        return warehouse.table(
+            self.table, partition=partition, partition_column=self.partition_column, partition_end=until
+        )
 
 
 def upstream(
@@ -73,8 +81,15 @@ def upstream(
             f"which part of table {table!r} is a partition? Write {{partition}} into its name, or give the "
             "partition_column that says which rows belong to one"
         )
+    if partition_column is not None:
+        require_keys_in_order(partitions)
     return Upstream(
-        key=asset_key(asset), argument=argument, table=table, partition_column=partition_column, warehouse=warehouse
+        key=asset_key(asset),
+        argument=argument,
+        table=table,
+        partition_column=partition_column,
+        partitions=partitions,
+        warehouse=warehouse,
     )
 
 
@@ -86,8 +101,13 @@ def asset_key(asset: Asset) -> dg.AssetKey:
 
 
 def table_key(table: str) -> dg.AssetKey:
-    """Name an asset after its table; what asset keys cannot hold becomes an underscore."""
-    return dg.AssetKey([re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in split_name(table)])
+    """Name an asset after its table; the partition is no part of it, and what keys cannot hold is an underscore.
+
+    >>> table_key("clinic.visits_{partition}").path
+    ['clinic', 'visits']
+    """
+    parts = [re.sub(r"[_-]?\{partition\}", "", part) or "partition" for part in split_name(table)]
+    return dg.AssetKey([re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in parts])
 
 
 def partition_of(context: StepContext, partitions: Any) -> str | None:

@@ -43,8 +43,19 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._engine = _engine(self.url)
         return self._engine
 
-    def table(self, name: str, *, partition: str | None = None, partition_column: str | None = None) -> SqlTable:
-        """Name a table as a source, or the rows of one partition where a column says which those are."""
+    def table(
+        self,
+        name: str,
+        *,
+        partition: str | None = None,
+        partition_column: str | None = None,
+        partition_end: str | None = None,
+    ) -> SqlTable:
+        """Name a table as a source, or the rows of one partition where a column says which those are.
+
+        They hold the partition's key; with a `partition_end` anything from the key to before that, as text: dates and
+        moments as databases write them (2024-01-31 08:15:00) are in the order of time.
+        """
         whole = sql_table(self.engine, table_name(name, partition=partition))
         if partition_column is None or partition is None:
             return whole
@@ -53,7 +64,11 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         table = sa.table(quoted_name(quote_name(parts, self.engine.dialect), False)).alias("partitioned")
         column: sa.ColumnElement[Any] = sa.column(quoted_name(partition_column, True), _selectable=table)
         everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
-        return sql_table(self.engine, everything.where(sa.cast(column, sa.String) == partition))
+        bytewise = "BINARY" if self.engine.dialect.name == "sqlite" else "C"
+        held = sa.collate(sa.cast(column, sa.String), bytewise)
+        if partition_end is None:
+            return sql_table(self.engine, everything.where(held == partition))
+        return sql_table(self.engine, everything.where(held >= partition, held < partition_end))
 
     def dispose(self) -> None:
         """Close every connection."""

@@ -1,9 +1,6 @@
 """The component: listed by `dg`, scaffolded, and working from a defs.yaml."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import dagster as dg
@@ -13,7 +10,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from privacy_plugin.orchestration import PrivacyGateComponent, WarehouseResource
 from privacy_plugin.policy import Policy
-from tests.orchestration.components import TYPE, attributes, run, shown_by_dagster
+from tests.orchestration.components import TYPE, attributes, dg_command, project, run, shown_by_dagster
 from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, unsafe_rows
 
 
@@ -99,39 +96,9 @@ def test_what_is_scaffolded_loads() -> None:
 @pytest.mark.slow
 def test_dg_lists_checks_and_launches_it(pipeline: Pipeline, tmp_path: Path) -> None:
     pipeline.write("raw", raw_rows())
-    folder = tmp_path / "project"
-    gate = folder / "src" / "house" / "defs" / "gate"
-    gate.mkdir(parents=True)
-    (folder / "pyproject.toml").write_text(
-        '[project]\nname = "house"\nversion = "0"\n'
-        '[tool.dg]\ndirectory_type = "project"\n[tool.dg.project]\nroot_module = "house"\n'
-    )
-    (gate.parent.parent / "__init__.py").touch()
-    (gate.parent / "__init__.py").touch()
-    (gate.parent.parent / "definitions.py").write_text(
-        "from pathlib import Path\nimport dagster as dg\n\n\n@dg.definitions\ndef defs():\n"
-        "    found = dg.load_from_defs_folder(path_within_project=Path(__file__).parent)\n"
-        "    return dg.Definitions.merge(found, dg.Definitions(executor=dg.in_process_executor))\n"
-    )
-    (gate / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
-    (gate / "defs.yaml").write_text(yaml.safe_dump({"type": TYPE, "attributes": attributes(pipeline.url)}))
-    listed = json.loads(_dg(folder, "list", "components", "--json"))
+    folder = project(tmp_path / "project", attributes(pipeline.url), policy_dict())
+    listed = json.loads(dg_command(folder, "list", "components", "--json"))
     assert TYPE in json.dumps(listed)
-    assert "loaded successfully" in _dg(folder, "check", "defs")
-    _dg(folder, "launch", "--assets", "anonymized,release")
+    assert "loaded successfully" in dg_command(folder, "check", "defs")
+    dg_command(folder, "launch", "--assets", "anonymized,release")
     assert pipeline.read("release")
-
-
-def _dg(folder: Path, *arguments: str) -> str:
-    scripts = Path(sys.executable).parent
-    environment = {
-        **os.environ,
-        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
-        "VIRTUAL_ENV": str(scripts.parent),
-        "PYTHONPATH": str(folder / "src"),
-    }
-    done = subprocess.run(
-        [str(scripts / "dg"), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return done.stdout

@@ -83,11 +83,22 @@ def test_files_of_different_assets_and_partitions_never_share_a_name() -> None:
 
 
 def test_reports_may_be_served_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = CertificateStoreResource(folder=str(tmp_path), reports_url="https://reports.example/privacy/")
-    path = store.report_path(dg.AssetKey("visits"))
-    assert store.report_link(path) == "https://reports.example/privacy/visits.html"
+    given = CertificateStoreResource(folder=str(tmp_path), reports_url="https://reports.example/privacy/")
+    path = given.report_path(dg.AssetKey("visits"))
+    url = dg.MetadataValue.url("https://reports.example/privacy/visits.html")
+    assert given.report_metadata(path) == {"report": url, "report file": dg.MetadataValue.path(str(path))}
     monkeypatch.setenv("PRIVACY_PLUGIN_REPORTS_URL", "http://127.0.0.1:8000")
-    assert CertificateStoreResource.from_environment().report_link(path) == "http://127.0.0.1:8000/visits.html"
+    plain = CertificateStoreResource(folder=str(tmp_path))
+    assert plain.report_metadata(path)["report"] == dg.MetadataValue.url("http://127.0.0.1:8000/visits.html")
+
+
+def test_without_an_address_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link to a file is drawn in Dagster's pages and does nothing."""
+    monkeypatch.delenv("PRIVACY_PLUGIN_REPORTS_URL", raising=False)
+    store = CertificateStoreResource(folder=str(tmp_path))
+    told = store.report_metadata(store.report_path(dg.AssetKey("visits")))
+    assert isinstance(told["report"], dg.TextMetadataValue)
+    assert "set PRIVACY_PLUGIN_REPORTS_URL" in str(told["report"].value)
 
 
 def test_checks_of_equal_metrics_have_different_names() -> None:

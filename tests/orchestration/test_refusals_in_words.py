@@ -1,0 +1,88 @@
+"""A refused release: what Dagster shows of it first, and that nothing of the table was touched for it."""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.execution.plan.objects import StepFailureData
+
+from privacy_plugin.errors import CertificateError
+from privacy_plugin.orchestration import build_privacy_checks, build_release_asset
+from tests.orchestration.pipeline import (
+    Pipeline,
+    errors,
+    judging,
+    outcome,
+    raw_rows,
+    safe_rows,
+    unsafe_rows,
+)
+
+
+def refusal(result: dg.ExecuteInProcessResult) -> StepFailureData:
+    (failure,) = [event.step_failure_data for event in result.all_events if event.is_step_failure]
+    return failure
+
+
+def test_the_first_line_says_what_and_every_other_one_why(pipeline: Pipeline) -> None:
+    judging(pipeline, unsafe_rows())
+    assert not pipeline.run("judged").success
+    shown = refusal(pipeline.run("release"))
+    assert shown.error is not None
+    assert shown.error.cls_name == "CertificateError"
+    assert shown.error.cause is None
+    assert shown.user_failure_data is not None
+    first, *reasons = str(shown.user_failure_data.description).splitlines()
+    assert first == "the gate of dataset 'visits' is closed, for 2 reasons:"
+    assert [reason[:14] for reason in reasons] == ["- k-anonymity ", "- l-diversity "]
+    assert shown.error.message.startswith(f"privacy_plugin.errors.CertificateError: {first}\n")
+
+
+def test_what_is_raised_is_still_an_error_of_ours(pipeline: Pipeline) -> None:
+    judging(pipeline)
+    with pytest.raises(CertificateError, match="no gate has judged"):
+        dg.materialize(
+            pipeline.definitions, selection="release", resources=pipeline.resources, instance=pipeline.instance
+        )
+
+
+def test_what_keeps_a_gate_from_looking_is_a_line_each(pipeline: Pipeline) -> None:
+    judging(pipeline, raw_rows().assign(note="free text"))
+    result = pipeline.run("judged")
+    described = {e.check_name: str(e.description).splitlines() for e in result.get_asset_check_evaluations()}
+    assert not any(outcome(result).values())
+    assert [line[:20] for line in described["privacy_structure"]] == [
+        "The gate is closed, ",
+        "- column 'note' has ",
+        "- column 'name' iden",
+    ]
+    assert described["k_anonymity"] == ["Not evaluated: the check privacy_structure says why."]
+
+
+def test_a_closed_gate_has_nothing_copied(pipeline: Pipeline, tmp_path: Path) -> None:
+    """A copy aside could outlive a run that is killed: the target's folder is missed only by whoever would write."""
+    path = tmp_path / "judged.csv"
+
+    @dg.asset
+    def judged() -> str:
+        return str(path)
+
+    target = tmp_path / "nowhere" / "release.csv"
+    common = {"asset": judged, "policy": pipeline.policy}
+    release = build_release_asset(name="release", target=str(target), **common)
+    pipeline.definitions = [judged, build_privacy_checks(**common), release]
+    unsafe_rows().to_csv(path, index=False)
+    assert not pipeline.run("judged").success
+    assert "is closed" in errors(pipeline.run("release"))
+    safe_rows().to_csv(path, index=False)
+    assert pipeline.run("judged").success
+    assert "nowhere" in errors(pipeline.run("release"))
+
+
+def test_no_release_without_its_paper(pipeline: Pipeline) -> None:
+    judging(pipeline)
+    assert pipeline.run("judged").success
+    (pipeline.folder / "releases").write_text("a file where the folder of papers should be")
+    result = pipeline.run("release")
+    assert not result.success
+    assert pipeline.read("release") is None

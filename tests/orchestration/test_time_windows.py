@@ -1,0 +1,111 @@
+"""A partition that is a window of time has the rows of its days, however the column writes them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.orchestration import WarehouseResource, build_privacy_checks
+from privacy_plugin.orchestration.time_windows import end_of_window
+from privacy_plugin.policy import Policy
+from tests.engines import postgresql_database
+from tests.orchestration.pipeline import policy_dict
+
+DAILY = dg.DailyPartitionsDefinition("2023-12-01")
+WEEKLY = dg.WeeklyPartitionsDefinition("2023-12-01")
+MONTHLY = dg.MonthlyPartitionsDefinition("2023-12-01")
+MOMENTS = (
+    "2023-12-31 23:59:59",
+    "2024-01-01 00:00:00",
+    "2024-01-06 12:00:00",
+    "2024-01-07 00:00:00",
+    "2024-01-31 23:59:59",
+    "2024-02-01 00:00:00",
+)
+
+
+@pytest.fixture(params=["sqlite", "duckdb", "postgresql"])
+def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WarehouseResource]:
+    url = f"{request.param}:///{tmp_path / 'house.db'}"
+    if request.param == "postgresql":
+        url = postgresql_database().url.render_as_string(hide_password=False)
+    made = WarehouseResource(url=url)
+    listed = ", ".join(f"(TIMESTAMP '{moment}')" for moment in MOMENTS)
+    if request.param == "sqlite":
+        listed = ", ".join(f"('{moment}')" for moment in MOMENTS)
+    with made.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE moments (moment TIMESTAMP)")
+        connection.exec_driver_sql(f"INSERT INTO moments VALUES {listed}")
+        day = "substr(moment, 1, 10)" if request.param == "sqlite" else "CAST(moment AS DATE)"
+        connection.exec_driver_sql(f"CREATE TABLE visits AS SELECT moment, {day} AS day FROM moments")
+    yield made
+    made.dispose()
+
+
+@pytest.mark.parametrize("column", ["moment", "day"])
+@pytest.mark.parametrize(
+    ("partitions", "key", "rows"),
+    [
+        (DAILY, "2023-12-31", 1),
+        (DAILY, "2024-01-01", 1),
+        (WEEKLY, "2023-12-31", 3),
+        (WEEKLY, "2024-01-07", 1),
+        (MONTHLY, "2023-12-01", 1),
+        (MONTHLY, "2024-01-01", 4),
+        (MONTHLY, "2024-02-01", 1),
+        (MONTHLY, "2024-03-01", 0),
+    ],
+)
+def test_rows_from_the_first_moment_to_before_the_next_window(
+    warehouse: WarehouseResource, partitions: Any, key: str, rows: int, column: str
+) -> None:
+    until = end_of_window(partitions, key)
+    part = warehouse.table("visits", partition=key, partition_column=column, partition_end=until)
+    assert part.row_count() == rows
+
+
+def test_every_row_is_in_one_window(warehouse: WarehouseResource) -> None:
+    for partitions in (DAILY, WEEKLY, MONTHLY):
+        keys = [key for key in partitions.get_partition_keys() if key < "2024-03"]
+        parts = [
+            warehouse.table(
+                "visits", partition=key, partition_column="moment", partition_end=end_of_window(partitions, key)
+            ).row_count()
+            for key in keys
+        ]
+        assert sum(parts) == len(MOMENTS)
+
+
+def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
+    months = dg.MonthlyPartitionsDefinition("2024-01", fmt="%Y-%m")
+    warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")
+    with warehouse.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE visits (month TEXT COLLATE NOCASE)")
+        connection.exec_driver_sql(
+            "INSERT INTO visits VALUES ('2024-01'), ('2024-02'), ('2024-02'), ('2024-10'), (NULL)"
+        )
+    until = end_of_window(months, "2024-02")
+    part = warehouse.table("visits", partition="2024-02", partition_column="month", partition_end=until)
+    assert part.row_count() == 2
+    warehouse.dispose()
+
+
+def test_keys_that_are_not_in_the_order_of_time_are_refused_before_anything_runs() -> None:
+    by_day_first = dg.DailyPartitionsDefinition("01-01-2024", fmt="%d-%m-%Y")
+    with pytest.raises(ParameterError, match="year first"):
+        build_privacy_checks(
+            asset="judged",
+            policy=Policy.from_dict(policy_dict()),
+            table="judged",
+            partitions_def=by_day_first,
+            partition_column="day",
+        )
+
+
+def test_windows_that_begin_at_an_hour_of_their_own_are_refused() -> None:
+    shifted = dg.DailyPartitionsDefinition("2024-01-01", hour_offset=6)
+    with pytest.raises(ParameterError, match="does not begin when its key says"):
+        end_of_window(shifted, "2024-01-02")
