@@ -1,8 +1,11 @@
 """The verdict, first and large."""
 
+from collections.abc import Sequence
+
 from privacy_plugin.gate import Verdict
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Markup, element
+from privacy_plugin.requirement import Finding
 
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
@@ -51,11 +54,22 @@ def _sentence(dataset: str, verdict: Verdict) -> str:
     if not verdict.evaluated:
         return f"{dataset}: not everything could be looked at, and what cannot be looked at does not pass."
     failed = [finding for finding in verdict.findings if not finding.passed]
-    # a requirement that compares with a population speaks of the people there
+    return f"{dataset}: {len(failed)} of {len(verdict.findings)} requirements are not met.{_whom(failed)}"
+
+
+def _whom(failed: Sequence[Finding]) -> str:
+    """Count the people of the requirement that most do not meet; another may fail for others, or count nobody.
+
+    A requirement that compares with a population speaks of the people there.
+    """
     counts = [(f.people_affected or 0, f.measurement.rows) for f in failed if f.measurement is not None]
     worst, people = max(counts, default=(0, 0))
-    who = f" As it is, up to {worst:,} of {people:,} people are not protected as the policy asks." if worst else ""
-    return f"{dataset}: {len(failed)} of {len(verdict.findings)} requirements are not met.{who}"
+    if not worst:
+        return ""
+    if worst == people:
+        return f" As it is, none of {people:,} people is protected as the policy asks."
+    least = "" if len(failed) == 1 else "at least "
+    return f" As it is, {least}{worst:,} of {people:,} people are not protected as the policy asks."
 
 
 def chip(status: str) -> Markup:

@@ -103,6 +103,12 @@ def test_light_and_dark_have_their_own_colours(browser: Any, report: Path) -> No
     assert all(one != other for one, other in zip(light, dark, strict=True))
 
 
+def test_paper_is_white_whatever_the_screen(browser: Any, report: Path) -> None:
+    page, _, _ = opened(browser, report, color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert colours(page)[:2] == ("rgb(255, 255, 255)", "rgb(24, 33, 46)")
+
+
 @pytest.mark.parametrize("width", [360, 768, 1400])
 def test_nothing_sticks_out(browser: Any, report: Path, width: int) -> None:
     page, _, _ = opened(browser, report, viewport={"width": width, "height": 800})

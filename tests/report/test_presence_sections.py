@@ -39,10 +39,10 @@ def test_both_ends_and_the_people_of_the_population() -> None:
 
 def test_the_banner_and_the_table_speak_of_the_people_that_were_looked_at() -> None:
     page = page_of({"delta_presence": {"between": [0.1, 0.19]}})
-    assert "up to 60 of 60 people" in page.text
+    assert "none of 60 people is protected" in page.text
     assert "0.2; between" in page.text
     wide = page_of({"delta_presence": {"between": [0.21, 0.5]}}, {"journalist_risk": {"at_most": 0.01}})
-    assert "up to 60 of 60 people" in wide.text
+    assert "none of 60 people is protected" in wide.text
 
 
 def test_the_curve_and_what_is_not_covered() -> None:

@@ -74,6 +74,22 @@ def test_names_cannot_break_out(html: str, page: Page) -> None:
     assert not page.named("b")
 
 
+def test_requirements_that_fail_for_different_people_are_not_said_to_fail_for_few() -> None:
+    """Four people are too few, ten others all have one value: fourteen are concerned, and ten is the least of it."""
+    rows = [(30, "flu"), (30, "cold")] * 2 + [(50, "flu")] * 10 + [(70, "flu"), (70, "cold")] * 5
+    rules = pp.Policy.from_dict(
+        {
+            "dataset": "visits",
+            "columns": {"age": "quasi_identifier", "illness": "sensitive"},
+            "requirements": [{"k_anonymity": {"at_least": 5}}, {"l_diversity": {"at_least": 2}}],
+        }
+    )
+    verdict = rules.judge(pd.DataFrame(rows, columns=["age", "illness"]))
+    assert [finding.people_affected for finding in verdict.findings] == [4, 10]
+    shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)])).text
+    assert "at least 10 of 24 people are not protected as the policy asks" in shown
+
+
 def test_the_banner_shows_the_last_verdict(rules: pp.Policy, found: Judged, page: Page) -> None:
     assert page.classes("banner") == ["div"]
     assert "Passed: the gate is open" in page.text
