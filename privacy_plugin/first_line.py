@@ -12,7 +12,7 @@ from privacy_plugin.errors import ColumnError
 
 _NEARLY_UNIQUE = 0.95
 _ENOUGH_ROWS = 50  # one of so many is the one that differs from all others once in fifty times
-_TELLING = ("number", "date", "code")  # kinds of values that names seldom are
+_TELLING = ("number", "amount", "date", "personal", "code")  # kinds of values that names seldom are
 _SAY_SO = "the first line of a file must name the columns. If it does, say so with --header"
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from privacy_plugin import column_names
-from privacy_plugin.column_profile import ColumnProfile, profile, quantiles
+from privacy_plugin.column_profile import ISO, ColumnProfile, profile, quantiles
 from privacy_plugin.errors import EmptyTableError
 from privacy_plugin.first_line import Heading, require_first_line_of_names, require_names
 from privacy_plugin.frequency import FrequencyTable
@@ -109,29 +109,40 @@ def propose(
 
 
 def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
-    """Propose a role by name and values; the first rule that speaks wins."""
-    name = column.name
+    """Propose a role by name and values; the first rule that speaks wins, and where two disagree a person decides.
+
+    Nothing is ever proposed to be insensitive: what a column holds today does not say what it may hold tomorrow.
+    """
+    suggested = column_names.suggested_roles(column.name)
 
     def proposal(role: str | None, reason: str) -> ColumnProposal:
         return ColumnProposal(profile=column, role=role, reason=reason)
 
-    if column.kind == "empty" or column.is_constant:
-        return proposal("insensitive", "every row has the same value, which tells nobody apart")
-    if column_names.suggests_identifier(name):
+    if column_names.suggests_identifier(column.name):
         return proposal(*_identifier(column, has_unit=has_unit))
+    if column.kind == "personal":
+        return proposal("identifier", "its values look like e-mail addresses, or numbers of phones, accounts or people")
     if _is_key(column):
         return proposal("identifier", "nearly every row has a value of its own, as a key has")
     if column.kind == "date":
         return proposal("quasi_identifier", "dates of birth, visits and events are known to others")
-    if column_names.suggests_sensitive(name):
+    if "sensitive" in suggested and ("quasi_identifier" in suggested or _names_people(column.name)):
+        return proposal(None, "its name suggests a secret, and also what others know of a person")
+    if "sensitive" in suggested:
         return proposal("sensitive", "its name suggests what people would rather keep to themselves")
-    if column_names.suggests_quasi_identifier(name):
+    if "quasi_identifier" in suggested:
         return proposal("quasi_identifier", "its name suggests what others know of a person")
+    if column.is_constant:
+        return proposal(None, "every row has the same value, which tells nobody apart; what may stand there later?")
     return proposal(None, "neither its name nor its values say whether an attacker knows it or would like to")
 
 
+def _names_people(name: str) -> bool:
+    return "identifier" in column_names.suggested_roles(name) and column_names.suggests_person(name)
+
+
 def _is_key(column: ColumnProfile) -> bool:
-    if column.rows < _ENOUGH_ROWS or column_names.suggests_quasi_identifier(column.name):
+    if column.rows < _ENOUGH_ROWS or "quasi_identifier" in column_names.suggested_roles(column.name):
         return False
     if column.kind in ("text", "code"):
         return column.unique_share >= _NEARLY_UNIQUE
@@ -155,7 +166,7 @@ def _with_hierarchy(column: ColumnProposal, table: FrequencyTable, *, reveal: bo
     if column_names.suggests_postcode(found.name) and found.kind in ("code", "number"):
         rule = {"mask": {"length": found.longest}}
     elif found.kind == "date":
-        rule = {"dates": {"levels": ["month", "year", "decade"]}}
+        rule = _dates(found.date_format)
     elif found.kind == "number" and column_names.suggests_age(found.name):
         rule = {"intervals": {"start": 0, "stop": 100, "widths": [5, 10, 20]}}
     elif found.kind == "number" and found.distinct > _MOST_VALUES_LISTED // 4:
@@ -165,6 +176,13 @@ def _with_hierarchy(column: ColumnProposal, table: FrequencyTable, *, reveal: bo
     elif reveal and found.distinct <= _MOST_VALUES_LISTED:
         rule = {"tree": [label(v) for v in table.dictionaries[0] if v is not None and v != SUPPRESSED]}
     return replace(column, hierarchy=rule)
+
+
+def _dates(form: str | None) -> dict[str, Any] | None:
+    """Read dates as they are written; where that is not clear (01/02/1984) or differs, a person says how."""
+    if form is None:
+        return None
+    return {"dates": {"levels": ["month", "year", "decade"], **({} if form == ISO else {"format": form})}}
 
 
 def _intervals(low: float, high: float) -> dict[str, Any]:

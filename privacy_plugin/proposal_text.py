@@ -22,6 +22,15 @@ unreviewed: remove this line once every role has been reviewed
 """
 
 
+_A_TREE = """{tree: {group: [value, ...], ...}}, or a CSV file with the
+    #   lines value;group;*  (`privacy-plugin init --reveal` lists the values of short columns)"""
+_TO_WRITE = {
+    "date": """{dates: {levels: [month, year, decade], format: "%d/%m/%Y"}}, once all
+    #   dates are written in one way, and you know which""",
+    "amount": "{intervals: ...}, once the numbers are written as 1234.56",
+}
+
+
 def policy_text(proposal: Proposal) -> str:
     """Write the proposal as YAML with a reason for every column."""
     blocks = [_undecided(column) if column.role is None else _decided(column) for column in proposal.columns]
@@ -74,10 +83,7 @@ def _decided(column: ColumnProposal) -> str:
     if column.hierarchy is not None:
         lines.append(f"    hierarchy: {_flow(column.hierarchy)}")
     elif column.role == "quasi_identifier":
-        lines.append(
-            "    # hierarchy: needed to generalize: {tree: {group: [value, ...], ...}}, or a CSV file with the"
-        )
-        lines.append("    #   lines value;group;*  (`privacy-plugin init --reveal` lists the values of short columns)")
+        lines.append(f"    # hierarchy: needed to generalize: {_TO_WRITE.get(column.profile.kind, _A_TREE)}")
     lines.append(f"    why: {_quoted(why(column))}")
     return "\n".join(lines)
 

@@ -187,6 +187,11 @@ def _header(path: Path) -> tuple[str, tuple[str, ...]]:
         names = next(csv.reader(file, delimiter=separator, strict=True), [])
     if not names:
         raise SourceError(f"the first line of {str(path)!r} is empty; it must name the columns")
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|" if mark != separator):
+        raise SourceError(
+            f"the first line of {str(path)!r} has one name, with a mark in it that separates names elsewhere: a .csv "
+            "is separated by commas or semicolons, a .tsv by tabs; write it anew, or rename it"
+        )
     _require_no_repetition(path, names)
     return separator, checked_names(names)
 

@@ -10,6 +10,7 @@ import privacy_plugin as pp
 from privacy_plugin.column_profile import kind_of
 from privacy_plugin.demo.hospital import generate_hospital
 from privacy_plugin.errors import ColumnError, EmptyTableError, PolicyError
+from privacy_plugin.hierarchy_specification import hierarchy_from_specification
 from privacy_plugin.proposal import ColumnProposal, propose
 from privacy_plugin.proposal_text import policy_text
 from tests.cli.conftest import Run, leaks, words
@@ -150,8 +151,101 @@ def test_people_of_several_rows_are_counted_as_people() -> None:
     assert age.unique_with == 1.0  # each age belongs to one person, though to two rows
 
 
-def test_a_constant_tells_nobody_apart() -> None:
-    assert roles(age=[30] * 5, nothing=[None] * 5) == {"age": "insensitive", "nothing": "insensitive"}
+def test_nothing_is_insensitive_because_all_have_it_today() -> None:
+    """One row makes every column a constant: name, diagnosis and all would be released as they are."""
+    assert roles(email=["a@x.org"] * 5, age=[30] * 5, diagnosis=["flu"] * 5, nothing=[None] * 5) == {
+        "email": "identifier",
+        "age": "quasi_identifier",
+        "diagnosis": "sensitive",
+        "nothing": None,
+    }
+    assert roles(name=["Ann"], note=["x"]) == {"name": "identifier", "note": None}
+
+
+def test_a_name_that_suggests_both_is_for_a_person_to_decide() -> None:
+    repeated = [f"v{n // 4}" for n in range(100)]
+    names = ["disease_onset_year", "therapy_patient_id", "diagnosis_name", "report_id"]
+    found = roles(**dict.fromkeys(names, repeated))
+    assert found == {names[0]: None, names[1]: None, names[2]: "sensitive", names[3]: "unit"}
+
+
+def test_names_in_german_and_french() -> None:
+    repeated = [f"v{n // 4}" for n in range(100)]
+    wanted = {
+        "identifier": ["Nachname", "Straße", "Steuernummer", "E-Mail", "prénom", "NUMÉRO_RUE"],
+        "quasi_identifier": [
+            "Geschlecht",
+            "Größe",
+            "Geburtsjahr",
+            "Staatsangehörigkeit",
+            "âge",
+            "code_postal",
+            "ville",
+        ],
+        "sensitive": ["Diagnose", "Jahreseinkommen", "Hauptdiagnose", "maladie", "salaire"],
+        "unit": ["Patientennummer", "Versichertennummer"],
+        None: ["Kosten", "coût", "Messwert"],
+    }
+    for role, names in wanted.items():
+        for name in names:
+            assert roles(**{name: repeated}) == {name: role}
+
+
+def test_values_that_say_who_somebody_is_need_no_name() -> None:
+    for value in (
+        "p{}@x.org",
+        "+49 30 10000{}",
+        "079 123 45 {}",
+        "CH93 0076 2011 6238 52{}",
+        "756.1234.56{}.97",
+        "123-45-67{}",
+    ):
+        values = [value.format(10 + n // 10) for n in range(100)]
+        assert roles(column=[*values, "unbekannt"]) == {"column": "identifier"}
+
+
+def test_amounts_are_no_keys_and_dates_are_dates_in_any_style() -> None:
+    def rising(*texts: str) -> list[str]:
+        return [text.format(n) for n in range(10, 90) for text in texts]
+
+    found = roles(
+        a=rising("1.2{},56", "7{},5"),
+        b=rising("1,0{}.50 CHF", "{} CHF"),
+        c=rising("10.000.0{}", "20.000.0{}"),  # a key, written in groups
+        d=[f"{n % 28 + 1:02d}.{n % 12 + 1:02d}.19{n % 90 + 10}" for n in range(160)],
+        e=[f"{n % 12 + 1}/{n % 28 + 1}/{n % 90 + 10}" for n in range(160)],
+    )
+    assert found == {"a": None, "b": None, "c": "identifier", "d": "quasi_identifier", "e": "quasi_identifier"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "format"),
+    [
+        (["29.02.1984", "1.3.1990"], "%d.%m.%Y"),
+        (["29/02/1984", "01/12/1990"], "%d/%m/%Y"),
+        (["02/29/1984", "01/12/1990"], "%m/%d/%Y"),
+        (["1984/02/29 10:00"], "%Y/%m/%d %H:%M"),
+        (["01/02/1984"], None),  # the second of January?
+        (["29.02.1984", "1984-02-29"], None),
+        (["29.02.84"], None),
+    ],
+)
+def test_a_date_hierarchy_reads_the_dates_it_was_proposed_for(texts: list[str], format: str | None) -> None:
+    (column,) = propose(pd.DataFrame({"seen": texts * 30}), dataset="x", header=True).columns
+    assert column.role == "quasi_identifier"
+    if format is None:
+        assert column.hierarchy is None
+        return
+    assert column.hierarchy == {"dates": {"levels": ["month", "year", "decade"], "format": format}}
+    hierarchy_from_specification(column.hierarchy).levels(texts, column="seen")
+
+
+@pytest.mark.parametrize("mark", ["\t", "|"])
+def test_a_file_separated_otherwise_is_not_one_column(mark: str, tmp_path: Path, run: Run) -> None:
+    data = written(tmp_path, [mark.join(line.split(",")) for line in ["age,diagnosis", "30,zqflu", "41,zqcold"]])
+    result = run("init", data)
+    assert result.exit_code == 2
+    assert "separated by commas or semicolons, a .tsv by tabs" in words(result)
 
 
 def test_an_empty_table_has_no_proposal() -> None:
@@ -201,6 +295,9 @@ HEADLESS = {
     "few that repeat": ["zqtown,zqflu", *["Bern,flu", "Basel,cold"] * 10],
     "keys": ["ZQ1,x", "AB2,y", "CD3,z"],
     "a missing number": ["zqname,unbekannt", "Bob,34", "Eve,41"],
+    "streets and towns": ["zqweg 12,Kanton zqbern", "Bahnhofstrasse 7,Neustadt", "rue de Lyon,Paris"],
+    "addresses": ["zqmail@x.org,zq", "b@x.org,y", "c@x.org,z"],
+    "amounts": ['"1.234,56",zqname', '"7,50",Bob', '"8,10",Eve'],
     "a missing number and another": ["zqname,unknown,3", "Bob,34,4", "Eve,41,5"],
 }
 HEADED = {
@@ -260,4 +357,3 @@ def test_a_proposal_without_quasi_identifiers_does_not_say_that_nobody_is_unique
     assert (proposal.unique_share, proposal.unique_share_open) == (0.0, 1.0)
     text = policy_text(proposal)
     assert "No quasi-identifier is proposed. With all columns that have no role yet it would be 100.0%." in text
-    assert "0.0% of the people unique. With" not in policy_text(propose(frame.assign(age=1), dataset="bits"))
