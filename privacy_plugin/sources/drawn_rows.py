@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.frequency.values import Value, kind, label
+from privacy_plugin.frequency.values import Value, canonical, key, kind, label
 from privacy_plugin.sources.content import content_fingerprint
 from privacy_plugin.sources.protocol import Source
 
@@ -56,9 +56,18 @@ def _typed(name: str, values: Sequence[Value]) -> pa.Array:
     if chosen == pa.timestamp("us"):  # a date is a moment at midnight, and Arrow does not think so
         values = [datetime(v.year, v.month, v.day) if type(v) is date else v for v in values]
     try:
+        if chosen == pa.float64():  # a large float is a whole number here, and Arrow takes no large ones
+            values = list(map(_floating, values))
         return pa.array(list(values), type=chosen)
-    except (pa.ArrowException, OverflowError):
+    except (pa.ArrowException, ValueError, OverflowError):
         raise SourceError(f"column {name!r} has values that no column of type {chosen} holds") from None
+
+
+def _floating(value: Any) -> float | None:
+    number = None if value is None else float(value)
+    if key(canonical(number)) != key(value):
+        raise ValueError("no floating-point number")
+    return number
 
 
 def _arrow_type(name: str, values: Sequence[Value]) -> pa.DataType:

@@ -118,7 +118,8 @@ class LocalSource(ABC):
         frame = nw.from_native(self.rebuilt(wanted.table.columns, {}, None), eager_only=True)
         numbers = nw.new_series(wanted.number, wanted.numbers, nw.Int64, backend=nw.get_native_namespace(frame))
         repeated = nw.maybe_reset_index(frame[self._example_rows(wanted.table)[wanted.lines].tolist()])
-        return repeated.with_columns(numbers).select(*wanted.columns).to_native()
+        found = {name: repeated[name] for name in wanted.table.columns} | {wanted.number: numbers}
+        return repeated.select(*[found[name] for name in wanted.columns]).to_native()  # polars takes names for patterns
 
     def _example_rows(self, table: FrequencyTable) -> Integers:
         """Find a row of the frame for every distinct row of the table: its values keep their types.

@@ -78,11 +78,13 @@ def test_a_database_keeps_types_and_order(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_awkward_names(engine: str, tmp_path: Path) -> None:
-    names = [*NAMES][:6]
-    data = LOADERS[engine](text_table(**{name: [*"abcdefg"] for name in names}), tmp_path)
-    source = distributed(engine, data, tmp_path, tuple(names), 'the number\'s "name"')
+    texts = {name: [f"{letter}{place}" for letter in "abcdefg"] for place, name in enumerate(NAMES)}
+    data = LOADERS[engine](text_table(**texts), tmp_path)
+    source = distributed(engine, data, tmp_path, tuple(NAMES), 'the number\'s "name"')
     assert source.row_count() == len(LINES)
-    assert source.columns == (names[0], 'the number\'s "name"', *names[1:])
+    assert source.columns == (NAMES[0], 'the number\'s "name"', *NAMES[1:])
+    for name in NAMES:
+        assert source.frequencies([name]).dictionaries == (tuple(texts[name]),), name
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb_relation", "pandas", "csv"])

@@ -14,14 +14,14 @@ from privacy_plugin.sources.content import content_fingerprint
 from privacy_plugin.sources.drawn_rows import arrived, as_text
 from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
-COLUMNS = ["age group", "Größe", "score", "smokes", "born", "seen", "none"]
+COLUMNS = ["age group", "Größe", "score", "smokes", "born", "seen", "amount", "none"]
 DRAWN = FrequencyTable.from_rows(
     COLUMNS,
     [
-        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), None),
-        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), None),
-        ("*", -3, 7, False, None, datetime(2024, 1, 2), None),
-        ('O\'Hara; "x", ü\n', None, None, None, date(1, 1, 1), None, None),
+        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), 1e300, None),
+        ("[30, 40[", 2**53 + 1, 0.1, True, date(1990, 2, 28), datetime(2024, 1, 2, 3, 4, 5, 6), 1e300, None),
+        ("*", -3, 7, False, None, datetime(2024, 1, 2), 5e-324, None),
+        ('O\'Hara; "x", ü\n', None, None, None, date(1, 1, 1), None, None, None),
     ],
 )
 SOURCE = text_table(other=["x", "y"])
@@ -61,7 +61,14 @@ def test_a_refusal_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["pandas", "sqlite"])
 @pytest.mark.parametrize(
     ("values", "words"),
-    [([1, "1"], "mixes values"), ([b"1"], "mixes values"), ([2**70], "no column"), ([0.5, 2**53 + 1], "no column")],
+    [
+        ([1, "1"], "mixes values"),
+        ([b"1"], "mixes values"),
+        ([2**70 + 1], "no column"),
+        ([10**400], "no column"),
+        ([0.5, 2**53 + 1], "no column"),
+        (["\ud800"], "no column"),
+    ],
 )
 def test_what_cannot_be_held_is_refused(engine: str, values: list[Any], words: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](SOURCE, tmp_path))
