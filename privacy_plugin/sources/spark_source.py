@@ -182,9 +182,15 @@ class SparkSource:
         """Return other rows as a frame of the same session once `verify` has accepted them."""
         require_no_target(target, "Spark")
         with told_as_source_error("writing"):
-            copy = self._frame.sparkSession.createDataFrame(arrow_rows(rows)).localCheckpoint(eager=True)
+            copy = self._frame.sparkSession.createDataFrame(_in_utc(arrow_rows(rows))).localCheckpoint(eager=True)
         arrived(rows, verify)(SparkSource(copy))
         return copy
+
+
+def _in_utc(rows: pa.Table) -> pa.Table:
+    """Say of moments that they are told in UTC, as canonical ones are: Spark would read them in the session's zone."""
+    naive, zoned = pa.timestamp("us"), pa.timestamp("us", "UTC")
+    return rows.cast(pa.schema([(field.name, zoned if field.type == naive else field.type) for field in rows.schema]))
 
 
 def _joined_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:

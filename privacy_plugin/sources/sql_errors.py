@@ -19,7 +19,9 @@ def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None
     except foreign as error:
         raise SourceError(f"{doing} failed on {place(bind)}: {_kind(error)}") from None
     except (UnicodeError, OverflowError) as error:
-        raise SourceError(f"{doing} failed on {place(bind)}: a value cannot be read or written ({_kind(error)})") from None
+        raise SourceError(
+            f"{doing} failed on {place(bind)}: a value cannot be read or written ({_kind(error)})"
+        ) from None
 
 
 def place(bind: Engine | Connection) -> str:

@@ -55,6 +55,11 @@ def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTabl
             f"cannot reach a database through {type(engine_or_connection).__name__}; "
             "give a SQLAlchemy engine, create_engine('postgresql+psycopg://...'), or a connection"
         )
+    if engine_or_connection.get_execution_options().get("schema_translate_map") and not isinstance(table, str):
+        raise SourceError(
+            "the engine replaces schemas (schema_translate_map), so that two questions could go to two tables; "
+            "name the table as 'schema.table', or give an engine without the option"
+        )
     return SqlTable(engine_or_connection, origin(table, engine_or_connection.dialect))
 
 

@@ -8,6 +8,7 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources import sql_table
 from privacy_plugin.sources.sql_origin import split_name
 from privacy_plugin.sources.sql_rules import rules_of
+from tests.sources.databases import run
 from tests.sources.loading import shared_postgresql
 
 
@@ -32,6 +33,20 @@ def test_what_is_no_table(sqlite: sa.Engine) -> None:
     for statement in ("DROP TABLE t", "INSERT INTO t VALUES (1)", "nonsense"):
         with pytest.raises(SourceError):
             _ = sql_table(sqlite, sa.text(statement)).columns
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_schemas_that_an_engine_replaces(engine: str, request: pytest.FixtureRequest) -> None:
+    """What is asked through the driver would go to another table than what is asked through SQLAlchemy."""
+    bind: sa.Engine = request.getfixturevalue(engine)
+    replacing = bind.execution_options(schema_translate_map={"main": "elsewhere"})
+    table = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer), schema="main")
+    run(bind, "CREATE TABLE t AS SELECT 1 AS a")
+    for asked in (table, sa.select(table)):
+        assert sql_table(bind, asked).row_count() == 1
+        with pytest.raises(SourceError, match="schema_translate_map"):
+            sql_table(replacing, asked)
+    assert sql_table(replacing, "main.t").frequencies(["a"]).rows == 1
 
 
 def test_unsupported_databases_are_refused() -> None:

@@ -41,6 +41,20 @@ def test_rows_arrive_as_they_were_drawn(engine: str, tmp_path: Path) -> None:
     assert source.columns == ("other",)
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("zone", ["Europe/Zurich", "America/St_Johns"])
+def test_moments_arrive_in_a_session_of_any_zone(spark: Any, zone: str) -> None:
+    """At half past two of this day no clock in Zurich told the time."""
+    moments = [datetime(2024, 3, 31, 2, 30), datetime(1, 1, 1, 1), datetime(9999, 12, 31, 23, 59)]
+    drawn = FrequencyTable.from_rows(["seen"], [(moment,) for moment in moments])
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        made = open_source(spark.range(1)).write_rows(drawn, target=None, verify=lambda copy: None)
+        assert open_source(made).frequencies(["seen"]).dictionaries == drawn.dictionaries
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_refusal_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](SOURCE, tmp_path))
