@@ -78,7 +78,7 @@ def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:
     names = sorted(valid)
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else ";"
-    return f"unknown {kind} {given!r}{hint} valid: {', '.join(names)}"
+    return f"unknown {kind} {given!r}{hint} valid: {', '.join(names) or 'none'}"
 
 
 def nearest(given: str, valid: Iterable[str]) -> str | None:

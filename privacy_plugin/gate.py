@@ -200,7 +200,8 @@ def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | No
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
     if not any(name in rules.roles for name in columns):
-        return (f"the table has none of the columns that the policy declares: {NO_NAMES}",)
+        none = "the table has none of the columns that the policy declares"
+        return (f"{none}: is the policy for this table, and {NO_NAMES}",)
     problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
     problems += [
         f"column {name!r} identifies people and is still in the table; drop it before release"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,9 @@ def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
         return _from_lines(parameters)
     if not isinstance(parameters, Mapping):
         raise ParameterError(f"{rule} takes named parameters")
+    valid = list(signature(_RULES[rule]).parameters)
+    if not set(parameters) <= set(valid):  # what is none is not repeated: it may be a value
+        raise ParameterError(f"{rule} takes {', '.join(valid)}, and nothing else")
     return _RULES[rule](**parameters)
 
 

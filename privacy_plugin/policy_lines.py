@@ -28,7 +28,7 @@ _COLUMN_KEYS = ("role", "hierarchy", "why")
 def read_columns(given: Any) -> dict[str, dict[str, Any]]:
     """Read `column: role` or `column: {role: ..., hierarchy: ..., why: ...}`."""
     if not isinstance(given, Mapping) or not given:
-        raise PolicyError("a policy needs columns: the role of every column of the table")
+        raise PolicyError("a policy needs columns, a role for every column of the table: {age: quasi_identifier, ...}")
     columns: dict[str, dict[str, Any]] = {}
     for name, entry in given.items():
         if not isinstance(name, str) or not name:
@@ -53,7 +53,7 @@ def read_columns(given: Any) -> dict[str, dict[str, Any]]:
 def read_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
     """Read the requirements; one that looks at a sensitive column and names none holds for each of them."""
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise PolicyError("a policy needs requirements; without one nothing could be judged")
+        raise PolicyError("a policy needs requirements, as a list; requirements: [k_anonymity: {at_least: 5}, ...]")
     presets: list[str] = []
     requirements: list[Requirement] = []
     for number, line in enumerate(given, start=1):

@@ -26,9 +26,8 @@ def exit_code(verdict: Verdict) -> int:
 
 def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, reveal: bool = False) -> None:
     """Print a verdict (as `Verdict.to_dict` or a certificate has it): every requirement, and what is to be done."""
-    passed = verdict["passed"]
-    colour = "green" if passed else "red"
-    words = "PASSED: the gate is open" if passed else "FAILED: the gate is closed"
+    colour = "green" if verdict["passed"] else "red"
+    words = f"{verdict_word(verdict).upper()}: the gate is {'open' if verdict['passed'] else 'closed'}"
     parts: list[RenderableType] = [Text(f"{words} ({label})", style=f"bold {colour}")]
     bullet = "*" if console.options.ascii_only else "•"
     parts += [Text(f"{bullet} {problem}") for problem in verdict["problems"]]
@@ -50,6 +49,13 @@ def _noted(findings: Sequence[Mapping[str, Any]]) -> list[str]:
         for finding in findings
         for note in (finding["measurement"] or {}).get("notes", ())
     ]
+
+
+def verdict_word(verdict: Mapping[str, Any]) -> str:
+    """Say what kind of a verdict it is: a no because of what was found is another one than a no for want of a look."""
+    if verdict["passed"]:
+        return "passed"
+    return "failed" if any(finding["status"] == "failed" for finding in verdict["findings"]) else "not evaluated"
 
 
 def findings_table(verdict: Mapping[str, Any]) -> Table:

@@ -23,9 +23,7 @@ def banner(content: ReportContent) -> Markup:
         element("span", _TICK if final.passed else _CROSS, class_="mark"),
         element(
             "div",
-            element(
-                "p", "Passed: the gate is open" if final.passed else "Failed: the gate is closed", class_="verdict"
-            ),
+            element("p", f"{_word(final)}: the gate is {'open' if final.passed else 'closed'}", class_="verdict"),
             element("p", _sentence(content.policy.dataset, final)),
             element("p", element("strong", _NOTHING_FOUND)) if final.passed and not _protects(content) else None,
             element("ol", steps, class_="steps", aria_label="Verdicts in order") if steps else None,
@@ -40,9 +38,16 @@ def _protects(content: ReportContent) -> bool:
     return any(requirement.definition.kind == "privacy" for requirement in content.policy.requirements)
 
 
+def _word(verdict: Verdict) -> str:
+    """Tell a no because of what was found from one for want of a look."""
+    if verdict.passed:
+        return "Passed"
+    return "Failed" if any(finding.status == "failed" for finding in verdict.findings) else "Not evaluated"
+
+
 def _step(label: str, verdict: Verdict) -> Markup:
-    words = "passed" if verdict.passed else "failed"
-    return element("li", element("span", words, class_=f"chip {words}"), " ", label)
+    state = "passed" if verdict.passed else "failed"
+    return element("li", element("span", _word(verdict).lower(), class_=f"chip {state}"), " ", label)
 
 
 def _sentence(dataset: str, verdict: Verdict) -> str:

@@ -50,6 +50,7 @@ def test_values_are_shown_only_when_asked(folder: Path, run: Run) -> None:
 def test_identifiers_still_there_exit_with_2_and_a_hint(folder: Path, run: Run) -> None:
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
     assert result.exit_code == 2
+    assert "NOT EVALUATED: the gate is closed" in result.output
     assert "column 'person' identifies people and is still in the table" in words(result)
     assert "--without-identifiers" in words(result)
 
