@@ -91,7 +91,7 @@ def _specs(
     described = {STRUCTURE: "Every column has a role, no identifier is left, and there are rows to judge."}
     for name, requirement in zip(check_names(policy.requirements), policy.requirements, strict=True):
         origin = f" ({requirement.origin})" if requirement.origin else ""
-        described[name] = f"{requirement.definition.title}: {requirement}{origin}"
+        described[name] = f"{requirement.title}: {requirement.limit} is required{origin}"
     if via == "great_expectations":
         described[GREAT_EXPECTATIONS] = "The policy as a Great Expectations checkpoint; every expectation evaluated."
     return [

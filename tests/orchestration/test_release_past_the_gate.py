@@ -110,6 +110,24 @@ def test_every_check_blocks(pipeline: Pipeline) -> None:
     assert all(spec.blocking for spec in gate.check_specs)
 
 
+def test_every_check_says_what_it_requires(pipeline: Pipeline) -> None:
+    gate = build_privacy_checks(asset="judged", policy=pipeline.policy)
+    described = {spec.name: spec.description for spec in gate.check_specs}
+    assert described["k_anonymity"] == "k-anonymity: at least 3 is required"
+    assert described["l_diversity_distinct_disease"] == "l-diversity (distinct, disease): at least 2 is required"
+
+
+def test_a_pass_that_somebody_reported(pipeline: Pipeline) -> None:
+    """Dagster takes anybody's word for a check, and shows it green; the release does not."""
+    judging(pipeline, unsafe_rows())
+    assert not pipeline.run("judged").success
+    for spec in pipeline.definitions[1].check_specs:
+        pipeline.instance.report_runless_asset_event(
+            dg.AssetCheckEvaluation(asset_key=GATE, check_name=spec.name, passed=True, metadata={}, blocking=True)
+        )
+    refuses(pipeline, "is closed")
+
+
 def test_one_check_run_alone_judges_and_records_the_whole_policy(pipeline: Pipeline) -> None:
     """The one that was picked passes; the release still knows of the other."""
     judging(pipeline, safe_rows().assign(disease="a"))
