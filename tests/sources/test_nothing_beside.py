@@ -3,6 +3,7 @@
 import pickle
 from typing import Any, ClassVar
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.numbered import NumberedRows
 
 MARKER = "MARKER-OF-SOMEBODY"
 
@@ -74,3 +76,21 @@ def test_rows_that_are_left_out_leave_no_category(made: Any) -> None:
     )
     assert open_source(left).row_count() == 1
     assert (b"8001" in told, b"8002" in told, MARKER.encode() in told) == (False, True, False)
+
+
+@pytest.mark.parametrize("writing", ["publish", "distribute", "write_rows"])
+@pytest.mark.parametrize("labels", [[75601, 75602, 75603], [2, 0, 1], [7, 7, 7]])
+def test_what_is_released_has_a_fresh_numbering(writing: str, labels: list[int]) -> None:
+    """Whole numbers without a name pass the gate for a numbering, and may be somebody's keys."""
+    frame = pd.DataFrame({"zip": ["8001", "8002", "8001"]}, index=labels)
+    source, table = open_source(frame), open_source(frame).frequencies(["zip"])
+    rows = NumberedRows(
+        table=table, lines=np.array([0, 1, 0]), number="n", numbers=np.array([1, 2, 3]), columns=("zip", "n")
+    )
+    released: pd.DataFrame = {
+        "publish": lambda: source.publish(None, columns=["zip"], verify=lambda copy: None),
+        "distribute": lambda: source.distribute(["zip"], lambda _: [rows], targets=None, verify=lambda copies: None)[0],
+        "write_rows": lambda: source.write_rows(table, target=None, verify=lambda copy: None),
+    }[writing]()
+    assert isinstance(released.index, pd.RangeIndex)
+    assert (released.index.start, released.index.step, len(released)) == (0, 1, 3)
