@@ -120,7 +120,11 @@ REFUSED = {
         ColumnError,
     ),
     "values that no column holds": ({"anonymize": SYNTHESIZE, **PLAIN}, FRAME.assign(zip=[1, "1"] * 200), SourceError),
-    "cells that no column holds": ({"anonymize": RESPONSE, **PLAIN}, FRAME.assign(zip=[2**70, 1] * 200), SourceError),
+    "cells that no column holds": (
+        {"anonymize": RESPONSE, **PLAIN},
+        FRAME.assign(zip=[2**70 + 1, 1] * 200),
+        SourceError,
+    ),
     "a level that no column holds": (
         {"anonymize": EPSILON_SAFE, "columns": {"name": "identifier", "sex": "identifier", "zip": MIXED}},
         FRAME.astype({"zip": int}),
