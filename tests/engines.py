@@ -6,6 +6,7 @@ import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -129,6 +130,7 @@ def _spark() -> Any:
         # A test's Java code runs a few times: compiling it thoroughly would cost more than all the tests' queries.
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # `python3` may be another one
     builder = SparkSession.builder.master("local[1]").appName("privacy-plugin tests")
     for name, value in settings.items():
         builder = builder.config(name, value)
