@@ -83,7 +83,7 @@ def told_as_budget_error(doing: str) -> Iterator[None]:
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:
-    if url.drivername == "postgresql" and find_spec("psycopg2") is None:
+    if url.drivername == "postgresql" and find_spec("psycopg"):
         url = url.set(drivername="postgresql+psycopg")
     # Reserving waits for a lock and then reads what others have spent. A transaction of a stricter level would read
     # the state from before it waited, and two runs could spend the same budget.

@@ -72,7 +72,7 @@ def _engine(given: str) -> sa.Engine:
     """Make an engine; a message never holds the URL, which may hold a password."""
     try:
         url = sa.make_url(given)
-        if url.drivername == "postgresql" and find_spec("psycopg2") is None:
+        if url.drivername == "postgresql" and find_spec("psycopg"):
             url = url.set(drivername="postgresql+psycopg")
         file = url.database if url.get_backend_name() in ("duckdb", "sqlite") else None
         if file and file != ":memory:" and not Path(file).exists():

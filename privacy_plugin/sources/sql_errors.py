@@ -39,5 +39,11 @@ def _driver_errors(dialect: Dialect) -> tuple[type[Exception], ...]:
 
 def _kind(error: BaseException) -> str:
     original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    state = getattr(original, "sqlstate", None)
+    state = state_of(original)
     return type(original).__name__ + (f", SQLSTATE {state}" if state else "")
+
+
+def state_of(error: Any) -> str | None:
+    """Return the code of an error that PostgreSQL itself raised, as psycopg or psycopg2 call it; drivers have none."""
+    state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return state

@@ -1,6 +1,8 @@
 """PostgreSQL: text is compared in the "C" collation, everything unusual as text, rows are hashed in binary form."""
 
 from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +13,7 @@ from sqlalchemy.sql.elements import quoted_name
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.protocol import checked_names
+from privacy_plugin.sources.sql_errors import state_of
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
 
@@ -18,7 +21,18 @@ from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, inse
 # kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
 # are compared as text, byte by byte.
 _EXACT = frozenset({"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"})
+_TIMES: dict[str, type[date | datetime | time]] = {
+    "date": date,
+    "timestamp": datetime,
+    "timestamptz": datetime,
+    "time": time,
+}
+_EXACT_DRIVER = "psycopg"  # others write times that Python has not like those it has: infinity like the end of 9999
 _NUMERIC = frozenset({"float4", "float8", "numeric"})
+_NO_TIME = (
+    "a column has a date or time that Python has not: its years are 1 to 9999, none is infinite, no day has a 24:00; "
+    "replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
+)
 _ENTRIES = 1664  # of one query: what it returns, and what it orders by
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
@@ -42,7 +56,13 @@ class PostgresqlRules:
         types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
         plain = _bytewise_columns(connection, origin)
         columns = tuple(
-            SqlColumn(name=name, type=str(kind), shown_as=shown_as, bytewise=name in plain)
+            SqlColumn(
+                name=name,
+                type=str(kind),
+                shown_as=shown_as,
+                bytewise=name in plain,
+                read_as_text=kind in _TIMES and connection.dialect.driver != _EXACT_DRIVER,
+            )
             for name, (kind, shown_as) in zip(names, types, strict=True)
         )
         _require_exact_floats(connection, columns)
@@ -54,12 +74,10 @@ class PostgresqlRules:
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
-        expression = origin.column(column.name)
-        if (
-            column.type == "timestamptz"
-        ):  # in a zone of its own Python calls the two hours equal that a clock shows twice
-            return self.functions.timezone(sa.literal_column("'UTC'"), expression)
-        if column.type in _EXACT or column.bytewise:
+        expression: Expression = origin.column(column.name)
+        if column.type == "timestamptz":  # in a zone of its own Python calls two hours equal that a clock shows twice
+            expression = self.functions.timezone(sa.literal_column("'UTC'"), expression)
+        if (column.type in _EXACT and not column.read_as_text) or column.bytewise:
             return expression
         if column.type in _NUMERIC:
             present: Expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
@@ -82,8 +100,8 @@ class PostgresqlRules:
         return expression if column.shown_as is None else sa.cast(expression, _Named(column.shown_as))
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
-        """Take the values as the driver reads them."""
-        return None
+        """Take the values as the driver reads them, unless it would write some alike: those come as text."""
+        return partial(_read_time, _TIMES[column.type]) if column.read_as_text else None
 
     def stored_as_meant(self, column: SqlColumn) -> bool:
         """Rely on the type."""
@@ -95,12 +113,9 @@ class PostgresqlRules:
         try:
             return fetch_rows(connection, query, measures)
         except dbapi.DataError as error:
-            if getattr(error, "sqlstate", None):  # PostgreSQL's own error, and not the driver's
+            if state_of(error):
                 raise
-        raise SourceError(
-            "a column has a date or time that Python has not: its years are 1 to 9999, none is infinite, no day has a "
-            "24:00; replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
-        )
+        raise SourceError(_NO_TIME)
 
     def hold(self, connection: Connection, *, write: bool) -> None:
         """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
@@ -249,3 +264,10 @@ def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) 
         raise SourceError(
             f"the session has extra_float_digits = {digits}, which rounds floating-point values; set it to 1 or more"
         )
+
+
+def _read_time(kind: type[date | datetime | time], text: str | None) -> date | datetime | time | None:
+    try:
+        return None if text is None else kind.fromisoformat(text)
+    except ValueError:
+        raise SourceError(_NO_TIME) from None

@@ -27,6 +27,7 @@ class SqlColumn:
     type: str
     shown_as: str | None = None  # the type of the column where it is written, if its own could list values
     bytewise: bool = False  # its own equality is known to be that of the bytes
+    read_as_text: bool = False  # the driver would write values alike that differ
 
 
 # The types of tables of ours, in words that all databases understand.
