@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
+from privacy_plugin.sources.sql_address import database_url
 
 METADATA = sa.MetaData()
 CAPS = sa.Table(
@@ -56,7 +56,7 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
     No message holds the address, which may hold a password.
     """
     try:
-        parsed = sa.make_url(url)
+        parsed = database_url(url)
         backend = parsed.get_backend_name()
     except (sa.exc.ArgumentError, ValueError, AttributeError):
         raise ParameterError(f"the address of the ledger is no SQLAlchemy URL; {_ADDRESSES}") from None
@@ -83,8 +83,6 @@ def told_as_budget_error(doing: str) -> Iterator[None]:
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:
-    if url.drivername == "postgresql" and find_spec("psycopg"):
-        url = url.set(drivername="postgresql+psycopg")
     # Reserving waits for a lock and then reads what others have spent. A transaction of a stricter level would read
     # the state from before it waited, and two runs could spend the same budget.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
 from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
 from privacy_plugin.sources.protocol import Make, VerifyAll
+from privacy_plugin.sources.sql_address import database_url
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +71,7 @@ def population_name(policy: Policy, given: str | None, data: Input, *, policy_fi
 def _engine(given: str) -> sa.Engine:
     """Make an engine; a message never holds the URL, which may hold a password."""
     try:
-        url = sa.make_url(given)
-        if url.drivername == "postgresql" and find_spec("psycopg"):
-            url = url.set(drivername="postgresql+psycopg")
+        url = database_url(given)
         file = url.database if url.get_backend_name() in ("duckdb", "sqlite") else None
         if file and file != ":memory:" and not Path(file).exists():
             raise SourceError(f"there is no database file {file!r}")

@@ -12,6 +12,7 @@ from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.sources import SqlTable, sql_table
+from privacy_plugin.sources.sql_address import database_url
 from privacy_plugin.sources.sql_origin import quote_name, split_name
 
 WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
@@ -95,7 +96,7 @@ def table_name(name: str, *, partition: str | None) -> str:
 
 def _engine(given: str) -> Engine:
     try:
-        url = sa.make_url(given)
+        url = database_url(given)
         if url.get_backend_name() in _EMBEDDED and url.database and url.database != ":memory:":
             Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         return sa.create_engine(url, hide_parameters=True)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import sql_table
+from privacy_plugin.sources.sql_address import database_url
 from tests.sources.databases import run
 
 pytestmark = pytest.mark.postgres
@@ -78,3 +79,9 @@ def test_a_session_that_writes_dates_in_another_style(older: sa.Engine, style: s
             return
         with pytest.raises(SourceError, match="years are 1 to 9999"):
             sql_table(connection, "t").frequencies(["d"])
+
+
+def test_an_address_without_a_driver_is_psycopg_s() -> None:
+    """Whatever SQLAlchemy would choose: its versions differ."""
+    assert database_url("postgresql://h/d").drivername == "postgresql+psycopg"
+    assert database_url("postgresql+psycopg2://h/d").drivername == "postgresql+psycopg2"
