@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import duckdb
 
 from privacy_plugin.errors import SourceError
+from privacy_plugin.sources.interrupts import interruptible
 
 _LINE = re.compile(r"Invalid Input Error: CSV Error on Line: (\d+)\n")
 _TOO_LONG = "Maximum line size"
@@ -14,10 +16,13 @@ _NO_STATE = "Invalid Input Error: The CSV Parser state machine reached an invali
 
 
 @contextmanager
-def told_as_source_error(doing: str) -> Iterator[None]:
+def told_as_source_error(doing: str, relation: Any = None) -> Iterator[None]:
     """Tell DuckDB's errors without what it puts into them: lines of files, values, queries."""
+    # Only the newer relations know their connection; with the others an interrupt waits for the end of the query.
+    connection = getattr(relation, "_con", None)
     try:
-        yield
+        with interruptible(getattr(connection, "interrupt", None)):
+            yield
     except duckdb.Error as error:
         raise SourceError(f"{doing} failed in DuckDB: {type(error).__name__}{_fault_of_file(str(error))}") from None
     except RuntimeError as error:

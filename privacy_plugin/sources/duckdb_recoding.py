@@ -52,7 +52,7 @@ def joined_with_translations(
         source += f" LEFT JOIN privacy_plugin_hidden AS h ON {' AND '.join(matches)}"
         condition = " WHERE h.v0 IS NULL" if recoding.suppression == "drop" else ""
     chosen = ", ".join(f"{_output(translator, name, types[name])} AS {quote(name)}" for name in recoding.keep)
-    with told_as_source_error("recoding"):
+    with told_as_source_error("recoding", relation):
         return relation.query(ALIAS, f"SELECT {chosen} FROM {source}{condition}")
 
 

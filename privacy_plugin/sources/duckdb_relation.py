@@ -45,7 +45,7 @@ class DuckDBRelation:
 
     def __init__(self, relation: Any) -> None:
         self._relation = relation
-        with told_as_source_error("describing"):
+        with told_as_source_error("describing", relation):
             self.columns = checked_names(relation.columns)
             self._types = {n: str(k) for n, k in zip(self.columns, relation.types, strict=True)}
 
@@ -63,7 +63,7 @@ class DuckDBRelation:
             f"SELECT {', '.join(terms)}, {absent} AS absent, {people} AS n FROM {ALIAS} "
             f"GROUP BY {', '.join(self._term(name) for name in columns)}"
         )
-        with told_as_source_error("grouping"):
+        with told_as_source_error("grouping", self._relation):
             groups = self._asked(query).to_arrow_table()
         coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
         missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
@@ -89,7 +89,7 @@ class DuckDBRelation:
             return joined_table(columns, coded, [groups.column(name).to_numpy() for name in MEASURES])
         if any(group_decoder(kind) is not None for pair in kinds for kind in pair):
             return None
-        with told_as_source_error("grouping"):
+        with told_as_source_error("grouping", self._relation):
             table, others = (DuckDBRelation(side.materialize()) for side in sides)
         renamed = renaming(columns, table._values, others._values, meaning)
         if renamed is None:
@@ -116,7 +116,7 @@ class DuckDBRelation:
 
     def row_count(self) -> int:
         """Count the rows."""
-        with told_as_source_error("counting rows"):
+        with told_as_source_error("counting rows", self._relation):
             return int(self._asked(f"SELECT {OWN}.count(*) FROM {ALIAS}").fetchall()[0][0])
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
@@ -128,7 +128,7 @@ class DuckDBRelation:
             f"SELECT {BUCKET}, {', '.join(BUCKET_MEASURES)} "
             f"FROM (SELECT {hashes} AS h FROM {ALIAS}) AS hashes GROUP BY {BUCKET}"
         )
-        with told_as_source_error("fingerprinting"):
+        with told_as_source_error("fingerprinting", self._relation):
             rows, buckets = checked_buckets(self._asked(query).fetchall())
         require_groups(rows, self.row_count)
         types = [shown_type(self._types[name]) for name in chosen]
@@ -137,7 +137,7 @@ class DuckDBRelation:
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
         """Run the query once and answer from its result: the tables it reads may change between two runs."""
-        with told_as_source_error("reading"):
+        with told_as_source_error("reading", self._relation):
             held = self._relation.materialize()
         yield DuckDBRelation(held)
 
@@ -150,7 +150,7 @@ class DuckDBRelation:
         """Run the query for the columns once, and return its result as a relation once `verify` has accepted it."""
         require_no_target(target, "DuckDB")
         require_columns(columns, self.columns)
-        with told_as_source_error("publishing"):
+        with told_as_source_error("publishing", self._relation):
             copy = self.ordered(columns).materialize()
         verify(DuckDBRelation(copy))
         return copy
@@ -161,10 +161,10 @@ class DuckDBRelation:
         """Return relations that hold their rows."""
         require_no_targets(targets, "DuckDB")
         require_columns(columns, self.columns)
-        with told_as_source_error("reading"):
+        with told_as_source_error("reading", self._relation):
             held = DuckDBRelation(self.restricted(columns).materialize())
         tables = make(held.frequencies(columns))
-        with told_as_source_error("writing"):
+        with told_as_source_error("writing", self._relation):
             made = tuple(held.numbered(wanted).materialize() for wanted in tables)
         verify([DuckDBRelation(relation) for relation in made])
         return made
@@ -176,7 +176,7 @@ class DuckDBRelation:
         terms = ", ".join(self._term(name) for name in wanted.table.columns)
         rows = f"SELECT {', '.join(listed)}, row_number() OVER (PARTITION BY {terms}) AS place FROM {ALIAS}"
         query = f"SELECT {', '.join(labels)}, row_number() OVER () AS line FROM ({rows}) WHERE place = 1"
-        with told_as_source_error("reading"):
+        with told_as_source_error("reading", self._relation):
             examples = self._asked(query).materialize()
         lines = example_lines(DuckDBRelation(examples), labels, "line", wanted.table)
         # DuckDB finds this table by the name of the variable, and keeps it as long as it needs it.
@@ -186,14 +186,14 @@ class DuckDBRelation:
         named = dict(zip(wanted.table.columns, labels, strict=True)) | {wanted.number: "l.number"}
         chosen = ", ".join(f"{named[name]} AS {quote(name)}" for name in wanted.columns)
         joined = f"{ALIAS} AS e JOIN privacy_plugin_lines AS l ON l.line = e.line"
-        with told_as_source_error("writing"):
+        with told_as_source_error("writing", self._relation):
             return examples.query(ALIAS, f"SELECT {chosen} FROM {joined} ORDER BY l.place")
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
         """Return other rows as a relation of the same connection once `verify` has accepted them."""
         require_no_target(target, "DuckDB")
         privacy_plugin_rows = arrow_rows(rows)  # noqa: F841  DuckDB finds it by the name of the variable
-        with told_as_source_error("writing"):
+        with told_as_source_error("writing", self._relation):
             copy = self._relation.query(ALIAS, "SELECT * FROM privacy_plugin_rows").materialize()
         arrived(rows, verify)(DuckDBRelation(copy))
         return copy
@@ -222,7 +222,7 @@ class DuckDBRelation:
         """Return the distinct values of a column, as texts that identify them and as values."""
         cell = f'{self._cell(name)} COLLATE "C"'
         query = f"SELECT {cell} AS cell, {OWN}.any_value({self._term(name)}) AS value FROM {ALIAS} GROUP BY {cell}"
-        with told_as_source_error("reading values"):
+        with told_as_source_error("reading values", self._relation):
             table = self._asked(query).to_arrow_table()
         require_groups(table.num_rows, self.row_count)
         coded = self._decoded(name, table.column("value"))
@@ -256,7 +256,7 @@ def _joined_sides(sides: Sequence[Any], width: int) -> Any:
     """Return a line for every group of the table, and one for all groups of the population without a row of it."""
     kept = ", ".join(f"c{position}" for position in range(width))
     shown = ", ".join(f"CASE WHEN n > 0 THEN c{p} END AS c{p}" for p in range(width))
-    with told_as_source_error("joining the groups of two relations"):
+    with told_as_source_error("joining the groups of two relations", sides[0]):
         return (
             sides[0]
             .union(sides[1])

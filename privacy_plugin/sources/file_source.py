@@ -209,7 +209,8 @@ def _require_no_repetition(path: Path, names: list[str]) -> None:
 
 
 def _write(relation: Any, path: Path) -> None:
-    with told_as_source_error(f"writing into the folder {str(path.parent)!r}"):  # the file has a name for a moment only
+    place = f"the folder {str(path.parent)!r}"  # the file has a name for a moment only
+    with told_as_source_error(f"writing into {place}", relation):
         if path.suffix.lower() == ".parquet":
             relation.write_parquet(str(path))
         else:

@@ -25,8 +25,8 @@ from privacy_plugin.sources.sql_numbered import numbered_query
 from privacy_plugin.sources.sql_origin import Origin, named_origin, origin, share_names
 from privacy_plugin.sources.sql_recoding import SqlRecoder
 from privacy_plugin.sources.sql_rules import SqlColumn, rules_of
+from privacy_plugin.sources.sql_session import session
 from privacy_plugin.sources.sql_temporary import temporary_tables
-from privacy_plugin.sources.sql_whole_results import whole_results
 from privacy_plugin.sources.sql_writing import (
     Written,
     require_another,
@@ -298,10 +298,10 @@ class SqlTable:
     @contextmanager
     def _connected(self, doing: str) -> Iterator[Connection]:
         if isinstance(self._bind, Connection):
-            with told_as_source_error(self._bind, doing), whole_results(self._bind) as connection:
+            with told_as_source_error(self._bind, doing), session(self._bind) as connection:
                 yield connection
             return
-        with told_as_source_error(self._bind, doing), self._bind.connect() as own, whole_results(own) as connection:
+        with told_as_source_error(self._bind, doing), self._bind.connect() as own, session(own) as connection:
             yield connection
 
     def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:

@@ -17,7 +17,7 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources.sql_errors import told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, named_origin, quote_name, split_name
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
-from privacy_plugin.sources.sql_whole_results import whole_results
+from privacy_plugin.sources.sql_session import session
 
 _COUNTS = 1_500  # in one query: SQLite returns at most 2,000
 
@@ -45,13 +45,13 @@ def transaction(bind: Engine | Connection, rules: Rules, *, write: bool) -> Iter
     """Open a transaction whose queries all see one state; a caller's own transaction is joined, not ended."""
     if isinstance(bind, Engine):
         engine = bind.execution_options(isolation_level=rules.isolation) if rules.isolation else bind
-        with engine.connect() as own, whole_results(own) as connection:
+        with engine.connect() as own, session(own) as connection:
             rules.hold(connection, write=write)
             yield connection
             with told_as_source_error(bind, "committing"):
                 connection.commit()
         return
-    with whole_results(bind), _joined(bind, rules, write=write):
+    with session(bind), _joined(bind, rules, write=write):
         yield bind
 
 
