@@ -7,6 +7,7 @@ from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.arrow_combinations import combinations_table
 from privacy_plugin.sources.spark_errors import told_as_source_error
+from privacy_plugin.sources.spark_grouping import grouped
 from privacy_plugin.sources.spark_terms import Terms
 from privacy_plugin.sources.translation import Translator
 
@@ -47,7 +48,7 @@ class SparkRecoder:
         """Return (identifying text, new text, number) of every distinct value of a column."""
         cells = self._frame.select(self._terms.cell(name).alias("cell"), self._terms.group(name).alias("value"))
         with told_as_source_error("reading values"):
-            found = cells.groupBy("cell").agg(functions.first("value").alias("value")).toArrow()
+            found = grouped(cells, ["cell"], {"value": functions.first("value")}).toArrow()
         coded = code_array(found.column("value"), name)
         translated = self._translator.translate(name, [coded.values[code] for code in coded.codes])
         arrays = [found.column("cell").cast(pa.string()), translated.texts, translated.numbers.tolist()]

@@ -26,6 +26,7 @@ from privacy_plugin.sources.protocol import (
     require_distinct_ignoring_case,
 )
 from privacy_plugin.sources.spark_errors import told_as_source_error
+from privacy_plugin.sources.spark_grouping import grouped
 from privacy_plugin.sources.spark_recoding import SparkRecoder
 from privacy_plugin.sources.spark_terms import Terms
 from privacy_plugin.sources.translation import Translator, require_no_target
@@ -61,13 +62,13 @@ class SparkSource:
         require_columns(columns, self.columns)
         labels = [f"c{position}" for position in range(len(columns))]
         terms = [self._terms.group(name).alias(label) for name, label in zip(columns, labels, strict=True)]
-        measures = [functions.count(functions.lit(1)).alias("n")]
+        measures = {"n": functions.count(functions.lit(1))}
         if unit is not None:
             require_columns([unit], self.columns, role="unit")
             terms.append(self._terms.group(unit).alias("unit"))
             absent = functions.count(functions.lit(1)) - functions.count(functions.col("unit"))
-            measures = [absent.alias("absent"), functions.count_distinct(functions.col("unit")).alias("n")]
-        return self._frame.select(terms).groupBy(labels).agg(*measures)
+            measures = {"absent": absent, "n": functions.count_distinct(functions.col("unit"))}
+        return grouped(self._frame.select(terms), labels, measures)
 
     def joined_groups(
         self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
@@ -117,11 +118,11 @@ class SparkSource:
         require_columns(self.columns if columns is None else columns, self.columns)
         chosen = sorted(self.columns if columns is None else columns)
         digest = functions.sha2(functions.concat_ws("", functions.sort_array(functions.collect_list("h"))), 256)
-        counts = functions.count(functions.lit(1)).alias("n"), functions.count("h").alias("hashed")
+        measures = {"n": functions.count(functions.lit(1)), "hashed": functions.count("h"), "digest": digest}
         with told_as_source_error("fingerprinting"):
             hashes = self._frame.select(self._terms.row_hash(chosen).alias("h"))
-            buckets = hashes.groupBy(functions.substring("h", 1, BUCKET_DIGITS).alias("bucket"))
-            found = buckets.agg(*counts, digest.alias("digest")).toArrow()
+            placed = hashes.select("h", functions.substring("h", 1, BUCKET_DIGITS).alias("bucket"))
+            found = grouped(placed, ["bucket"], measures).toArrow()
         total, pairs = checked_buckets(zip(*(column.to_pylist() for column in found.columns), strict=True))
         kinds = [self._types[name].simpleString() for name in chosen]
         return compose(scheme=_SCHEME, columns=chosen, rows=total, buckets=pairs, types=kinds)
@@ -196,9 +197,9 @@ def _in_utc(rows: pa.Table) -> pa.Table:
 def _joined_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:
     """Return a line for every group of the table, and one for all groups of the population without a row of it."""
     labels = [f"c{position}" for position in range(width)]
-    totals = [functions.sum(name).alias(name) for name in MEASURES]
-    joined = sides[0].union(sides[1]).groupBy(labels).agg(*totals)
+    totals = {name: functions.sum(name) for name in MEASURES}
+    joined = grouped(sides[0].union(sides[1]), labels, totals)
     inside = functions.col("n") > 0
     shown = [functions.when(inside, functions.col(label)).alias(label) for label in labels]
     marked = joined.select(*shown, inside.alias("inside"), *MEASURES)
-    return marked.groupBy("inside", *labels).agg(*totals).drop("inside")
+    return grouped(marked, ["inside", *labels], totals).drop("inside")

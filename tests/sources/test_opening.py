@@ -309,6 +309,25 @@ class TestSpark:
         frames = [spark.sql(f"SELECT CAST(X'{a}' AS string) AS a, '{b}' AS b, '{c}' AS c") for a, b, c in rows]
         assert open_source(frames[0]).fingerprint() != open_source(frames[1]).fingerprint()
 
+    def test_a_session_whose_groups_come_without_their_columns(self, spark: Any) -> None:
+        """The counts, one of each, were taken for the values: three different people were a class of three."""
+        frame = spark.createDataFrame([(1, "a"), (2, "b"), (3, "c")], "age int, zip string")
+        recoding = Recoding(keep=("age",), mappings={"age": {1: "low", 2: "high", 3: "high"}})
+        before = open_source(frame).fingerprint()
+        spark.conf.set("spark.sql.retainGroupColumns", "false")
+        try:
+            source = open_source(frame)
+            assert source.frequencies(["age"]).counts.tolist() == [1, 1, 1]
+            assert source.frequencies(["age", "zip"]).distinct == 3
+            assert source.frequencies(["age"], unit="zip").counts.tolist() == [1, 1, 1]
+            joined = source.joined_groups(source, ["age"])
+            assert joined is not None
+            assert joined.population.groups.counts.tolist() == [1, 1, 1]
+            assert source.fingerprint() == before
+            assert frequency_table(source.recode(recoding), ["age"]).counts.tolist() == [2, 1]
+        finally:
+            spark.conf.unset("spark.sql.retainGroupColumns")
+
     def test_names_that_differ_only_in_case(self, spark: Any) -> None:
         with pytest.raises(ColumnError, match="differ only in case"):
             open_source(spark.createDataFrame([(1, 2)], ["a", "A"]))
