@@ -111,6 +111,19 @@ def epsilon_dependence(channel: Any, *, prior: Sequence[Any] | None = None) -> E
     )
 
 
+def possible_part(channel: Any, *, prior: Sequence[Any] | None = None) -> list[list[Fraction]]:
+    """Return the rows of the inputs that a prior holds possible, with the outputs that any of them can have.
+
+    >>> possible_part([[1, 0, 0], [0, 1, 0], [0, 0, 1]], prior=["1/2", "1/2", 0])
+    [[Fraction(1, 1), Fraction(0, 1)], [Fraction(0, 1), Fraction(1, 1)]]
+    """
+    rows, _ = _channel(channel)
+    if prior is not None:
+        rows = [row for row, believed in zip(rows, _prior(prior, len(rows))[0], strict=True) if believed]
+    outputs = [s for s in range(len(rows[0])) if any(row[s] for row in rows)]
+    return [[row[s] for s in outputs] for row in rows]
+
+
 def information_bound(epsilon: float) -> float:
     """Return epsilon * tanh(epsilon / 2): no epsilon-dependent pair shares more nats (rounded up)."""
     if epsilon == math.inf:

@@ -13,6 +13,7 @@ from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.channel import epsilon_dependence as dependence_of
+from privacy_plugin.metrics.channel import possible_part
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.paired_columns import paired_columns
 from privacy_plugin.metrics.registry import metric
@@ -50,11 +51,12 @@ def epsilon_dependence(
     `attributes`: the original column, then the released one. `channel`: P(released | original), a row for every
     value that can be released from. value = the prior-free epsilon of the channel, rounded up, or its epsilon under a
     given `prior` of the original values (which other attackers need not share), in nats, for one cell: the epsilons of
-    a row's cells add up. If the lower confidence bound of the pairs is above the declared prior-free epsilon, the
-    declaration is refuted and the bound is the value. Dorrestijn 2018, Definition 1 and Corollary 1; see
-    `privacy_plugin.metrics.channel` for errata and rounding and `privacy_plugin.metrics.paired_columns` for the
-    bound. More values in the data than the channel has are a refutation: infinite. The audit refutes a right
-    declaration with probability at most 1 - confidence. That the channel was used is declared, not proven.
+    a row's cells add up. If the lower confidence bound of the pairs is above the declared prior-free epsilon (of the
+    inputs that the prior holds possible), the declaration is refuted and the bound is the value. Dorrestijn 2018,
+    Definition 1 and Corollary 1; see `privacy_plugin.metrics.channel` for errata and rounding and
+    `privacy_plugin.metrics.paired_columns` for the bound. More values in the data than channel and prior hold possible
+    are a refutation: infinite. The audit refutes a right declaration with probability at most 1 - confidence. That
+    the channel was used is declared, not proven.
 
     Mutual information beside it, in nats: of channel and prior, never above epsilon * tanh(epsilon / 2), which is
     `information_bound`; and of the pairs as counted, which is biased upwards.
@@ -72,9 +74,10 @@ def epsilon_dependence(
     original, released = attributes
     declared = dependence_of(channel, prior=prior)
     audit = paired_columns(table, original=original, released=released, confidence=confidence)
-    too_many = audit.inputs > declared.inputs or audit.outputs > declared.outputs
+    possible = dependence_of(possible_part(channel, prior=prior))
+    too_many = audit.inputs > possible.inputs or audit.outputs > possible.outputs
     shown = math.inf if too_many else audit.value
-    refuted = shown > declared.prior_free
+    refuted = shown > possible.prior_free or too_many
     return Measurement(
         metric="epsilon_dependence",
         value=shown if refuted else declared.value,

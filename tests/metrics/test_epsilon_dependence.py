@@ -259,3 +259,27 @@ def test_a_gate_without_a_channel_or_with_other_values_is_shut():
     assert found.value == math.inf
     one = pp.require("epsilon_dependence", channel=CHANNEL, at_most=2).judge(three, attributes=["truth"])
     assert one.status == "not_evaluated"
+
+
+IDENTITY = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("channel", "prior", "rows"),
+    [
+        (IDENTITY, [1, 0, 0], 1),  # two values occur where the prior says that all are one
+        ([["1/2", "1/2", 0], ["1/2", "1/2", 0], [0, 0, 1]], [HALF, HALF, 0], 500),  # the third is no excuse
+        ([[1, 0]] * 2, None, 1),  # a value was released that no original can become
+    ],
+)
+def test_a_copy_is_refuted_by_what_prior_and_channel_call_impossible(channel, prior, rows):
+    """Declared is an epsilon of 0; inputs of prior 0 and outputs of probability 0 must not make room for more."""
+    assert pp.epsilon_dependence(channel, prior=prior).value == 0
+    found = judged(pairs(rows, 0), channel, prior=prior, at_most=0.1)
+    assert not found.passed
+    assert found.measurement.details["refuted"]
+
+
+def test_what_prior_and_channel_allow_is_not_refuted():
+    alike = [["1/2", "1/2", 0], ["1/2", "1/2", 0], [0, 0, 1]]
+    assert judged(pairs(50, 50), alike, prior=[HALF, HALF, 0], at_most=0).passed
