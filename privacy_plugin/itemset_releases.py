@@ -9,10 +9,10 @@ from privacy_plugin.anonymizers.itemset_counts import (
     ItemsetCounts,
     randomize_itemset_counts,
     require_countable,
+    require_itemsets,
     row_epsilon,
 )
 from privacy_plugin.anonymizers.private_itemsets import ItemsetDraws, PrivateItemsets
-from privacy_plugin.errors import ParameterError
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.spending import Cost, spending, table_to_release
 
@@ -78,9 +78,8 @@ def randomized_itemset_counts(
     >>> str(found.ledger), round(found.estimates[0].standard_error)
     ('epsilon 2 a row', 30)
     """
+    require_itemsets(itemsets)
     columns = list(dict.fromkeys(name for itemset in itemsets for name in itemset))
-    if not columns:
-        raise ParameterError("there must be an itemset to count, and it needs an item")
     table = table_to_release(data, columns=columns, role="the itemsets", ledger=ledger, dataset=dataset)
     require_countable(table, itemsets)
     total = row_epsilon(itemsets=len(itemsets), epsilon=epsilon, delta=delta)

@@ -81,7 +81,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     21.6
     """
     _require(rho >= 0 and 0 < delta < 1, "rho must be at least 0 and delta between 0 and 1")
-    return (rho + 2 * math.sqrt(rho * math.log(1 / delta))) * (1 + 1e-14)
+    return (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-14)
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:

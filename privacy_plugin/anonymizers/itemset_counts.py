@@ -48,6 +48,8 @@ def row_epsilon(*, itemsets: int, epsilon: Any, delta: Any = 0) -> Fraction:
     each, failing = exact(epsilon, what="epsilon"), exact(delta, what="delta")
     if not 0 < each <= 40 or not 0 <= failing < 1:
         raise ParameterError("epsilon of an itemset must be above 0 and at most 40, delta from 0 to below 1")
+    if float(keep_probability(float(each), 2)) == 0.5:
+        raise ParameterError("epsilon of an itemset is too small: answers would be replaced altogether")
     if isinstance(itemsets, bool) or itemsets < 1:
         raise ParameterError("there must be an itemset to count")
     added = each * itemsets
@@ -102,13 +104,19 @@ def randomize_itemset_counts(
     return ItemsetCounts(estimates=tuple(estimates), ledger=ledger)
 
 
+def require_itemsets(itemsets: object) -> None:
+    """Refuse what is no list of itemsets, a single one for example."""
+    listed = isinstance(itemsets, Sequence) and all(isinstance(itemset, Mapping) and itemset for itemset in itemsets)
+    if not listed or not itemsets:
+        raise ParameterError("itemsets must be a list with an itemset to count, each a column or more with a value")
+
+
 def require_countable(table: FrequencyTable, itemsets: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a table or itemsets that cannot be counted, before any budget is spent."""
+    require_itemsets(itemsets)
     table.require_rows()
     table.require_one_row_a_person("randomized response")
     for itemset in itemsets:
-        if not itemset:
-            raise ParameterError("an itemset needs an item")
         require_columns(list(itemset), list(table.columns), role="the itemset")
 
 

@@ -183,6 +183,8 @@ def randomize_codes(codes: Integers, values: int, keep: Fraction, generator: np.
     """Keep each code with probability `keep`, and move it to one of the others, all alike, otherwise."""
     if values < 2:
         return codes.copy()
+    if keep == Fraction(1, values):  # no multiple of 2^-64 may be that, and nothing of the code may show
+        return uniform_below(values, len(codes), generator)
     below = keep.numerator * 2**64 // keep.denominator
     kept = np.ones(len(codes), dtype=bool) if below >= 2**64 else _numbers(len(codes), generator) < np.uint64(below)
     moved = (codes + 1 + uniform_below(values - 1, len(codes), generator)) % values

@@ -48,6 +48,10 @@ def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/
     from privacy_plugin.kernels.itemsets import closed_itemsets
     from privacy_plugin.kernels.krimp import krimp
 
+    if not isinstance(released, Synthesis | RandomizedCells):
+        raise ParameterError(
+            f"sanitized_krimp takes what synthesize or randomized_response made, not {type(released).__name__}"
+        )
     share = exact(support, what="support")
     if not 0 < share <= 1:
         raise ParameterError("support must be a share of the rows, above 0 and at most 1")

@@ -179,6 +179,8 @@ def test_the_code_table_of_a_release_says_what_the_release_says() -> None:
     assert all(len(itemset) > 1 for itemset in found.itemsets)
     with pytest.raises(ParameterError):
         pp.sanitized_krimp(made, support=0)
+    with pytest.raises(ParameterError, match="not DataFrame"):
+        pp.sanitized_krimp(data)  # exact rows have no account
 
 
 def test_missing_values_are_no_items() -> None:

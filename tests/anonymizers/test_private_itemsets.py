@@ -212,6 +212,7 @@ def test_the_account_of_counts_adds_up_over_itemsets() -> None:
 
     assert round(float(row_epsilon(itemsets=26_573, epsilon=0.1))) == 2657
     assert row_epsilon(itemsets=1, epsilon=1, delta=1e-6) == 1
+    assert row_epsilon(itemsets=10**6, epsilon=0.01, delta=1e-310) < 10**4  # 1 / delta is no float
 
 
 def test_the_budget_is_asked_first_and_only_for_what_can_be_done(tmp_path: Path) -> None:
@@ -225,6 +226,9 @@ def test_the_budget_is_asked_first_and_only_for_what_can_be_done(tmp_path: Path)
             pp.private_itemsets(data, epsilon=1, **{**drawn, **wrong}, **books)
     with pytest.raises(ColumnError):
         pp.randomized_itemset_counts(data, itemsets=[{"z": 1}], epsilon=1, **books)
+    for wrong in ({"epsilon": 1e-14}, {"itemsets": {"a": "p"}}, {"itemsets": "a"}):
+        with pytest.raises(ParameterError):
+            pp.randomized_itemset_counts(data, **{"itemsets": [{"a": "p"}], "epsilon": 1, **wrong}, **books)
     assert ledger.spent(dataset="people", unit="row").epsilon == 0
     pp.private_itemsets(data, epsilon=1, **drawn, **books)
     pp.randomized_itemset_counts(data, itemsets=[{"a": "p"}, {"b": "u"}], epsilon=1, **books)

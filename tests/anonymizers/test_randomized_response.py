@@ -47,6 +47,14 @@ def test_codes_follow_the_channel(generator: np.random.Generator | None) -> None
             assert abs(share - wanted) < 6 * math.sqrt(wanted * (1 - wanted) / draws)
 
 
+def test_what_is_replaced_altogether_shows_nothing_of_the_code() -> None:
+    """A third is no multiple of 2^-64: kept with the next lower one, codes would show, if hardly."""
+    shown = [randomize_codes(np.full(50, code), 3, Fraction(1, 3), np.random.default_rng(3)) for code in range(3)]
+    assert (shown[0] == shown[1]).all()
+    assert (shown[0] == shown[2]).all()
+    assert set(shown[0]) == {0, 1, 2}
+
+
 def test_uniform_numbers_reach_every_value() -> None:
     drawn = uniform_below(5, 50_000, None)
     assert np.abs(np.bincount(drawn, minlength=5) / 50_000 - 0.2).max() < 6 * math.sqrt(0.16 / 50_000)
