@@ -115,8 +115,11 @@ def joined_table(
     others = np.flatnonzero(~inside)
     if (people[inside] < rows[inside]).any():
         return None
+    table = _grouped(columns, coded, inside, rows)
+    if table.distinct < inside.sum():  # a driver wrote some alike, or they mean the same: what it is shows there
+        return None
     return JoinedGroups(
-        table=_grouped(columns, coded, inside, rows),
+        table=table,
         population=SharedPopulation(
             groups=_grouped(columns, coded, inside, people),
             other_people=int(people[others].sum()),

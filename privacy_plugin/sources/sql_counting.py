@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, count_units, grouped_table, require_groups
+from privacy_plugin.sources.coding import CodedColumn, count_units, group_rows, grouped_table, require_groups
 from privacy_plugin.sources.sql_origin import Origin
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn
 
@@ -32,7 +33,20 @@ def counted(
     names = [column.name for column in columns]
     table = grouped_table(names, coded, numbers[-1], unit=unit.name if unit else None, absent=absent_rows)
     require_groups(table.distinct, lambda: row_count(connection, rules, origin))
+    _require_told_apart(table, groups, lines=len(numbers[-1]))
     return table
+
+
+def _require_told_apart(table: FrequencyTable, groups: Sequence[CodedColumn], *, lines: int) -> None:
+    """Refuse a driver that writes groups alike which the database tells apart: they would count as one.
+
+    What was read may mean the same where our decoder says so, never before.
+    """
+    if table.distinct < lines and len(group_rows(groups)[1]) < lines:
+        raise SourceError(
+            "the driver hands over different values as if they were the same; remove what rounds or shortens values "
+            "when they are read (a loader, adapter or converter, such as one that makes floats of numeric)"
+        )
 
 
 def row_count(connection: Connection, rules: Rules, origin: Origin) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import OID
 from sqlalchemy.engine import Connection, default
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError
@@ -33,6 +34,7 @@ _NO_TIME = (
     "a column has a date or time that Python has not: its years are 1 to 9999, none is infinite, no day has a 24:00; "
     "replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
 )
+_NO_TRANSACTION = "25P01"
 _ENTRIES = 1664  # of one query: what it returns, and what it orders by
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
@@ -83,7 +85,7 @@ class PostgresqlRules:
             present: Expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
             # PostgreSQL writes a float4 with the digits that a float4 needs; other engines hand over what it is
             return sa.cast(present, sa.Double) if column.type == "float4" else present
-        return sa.collate(sa.cast(expression, sa.Text), "C")
+        return sa.collate(sa.cast(expression, _Named("pg_catalog.text")), "C")
 
     def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
         """Compare column by column, or of very many columns the record: slower, but one entry of the query."""
@@ -127,6 +129,7 @@ class PostgresqlRules:
                 f"the connection's transaction is {level}, where two queries can see different data; give the "
                 "engine instead, or a connection with isolation_level='REPEATABLE READ'"
             )
+        _require_transaction(connection)
 
     def buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
@@ -138,7 +141,7 @@ class PostgresqlRules:
         rows = sa.select(hashed).select_from(origin.clause).subquery("hashes")
         bucket: Expression = sa.literal_column("pg_catalog.substr(pg_catalog.encode(h, 'hex'), 1, 3)")
         digest: Expression = sa.literal_column(
-            "pg_catalog.encode(pg_catalog.sha256(pg_catalog.string_agg(h, ''::bytea ORDER BY h)), 'hex')"
+            "pg_catalog.encode(pg_catalog.sha256(pg_catalog.string_agg(h, ''::pg_catalog.bytea ORDER BY h)), 'hex')"
         )
         counts = [own.count(sa.literal_column("*")), own.count(rows.c.h)]
         query = sa.select(bucket, *counts, digest).select_from(rows).group_by(bucket)
@@ -178,12 +181,14 @@ class PostgresqlRules:
         """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
         expression = self.shown(origin, column)
         if column.type in ("float4", "float8"):
-            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(f"0::{column.type}")
+            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(
+                f"0::pg_catalog.{column.type}"
+            )
         return sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
 
 
 class _Named(sa.types.UserDefinedType[Any]):
-    """A type by the name that PostgreSQL gave it."""
+    """A type by its full name, or by the one that PostgreSQL gave it: a temporary type may hide its own."""
 
     cache_ok = True
 
@@ -206,10 +211,10 @@ _TYPES = sa.text(
     "FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype <> 'd'"
     "), judged AS (SELECT d.*, e.typtype = 'b' OR e.typnamespace = 'pg_catalog'::regnamespace AS harmless "
     "FROM described d JOIN pg_catalog.pg_type e ON e.oid = CASE WHEN listed THEN d.typelem ELSE d.oid END) "
-    "SELECT CASE WHEN harmless AND typnamespace = 'pg_catalog'::regnamespace THEN typname::text "
+    "SELECT CASE WHEN harmless AND typnamespace = 'pg_catalog'::regnamespace THEN typname::pg_catalog.text "
     "WHEN harmless THEN typnamespace::regnamespace || '.' || typname WHEN listed THEN '_text' ELSE 'text' END, "
     "CASE WHEN harmless AND declared = oid THEN NULL WHEN harmless THEN pg_catalog.format_type(oid, -1) "
-    "WHEN listed THEN 'text[]' ELSE 'text' END FROM judged ORDER BY place"
+    "WHEN listed THEN 'pg_catalog.text[]' ELSE 'pg_catalog.text' END FROM judged ORDER BY place"
 )
 
 _STORED = sa.text(
@@ -238,7 +243,8 @@ def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
     if not origin.parts:
         return set()
     query = sa.text(
-        "SELECT attname::text FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation c ON c.oid = attcollation "
+        "SELECT attname::pg_catalog.text "
+        "FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation c ON c.oid = attcollation "
         "WHERE attrelid = pg_catalog.to_regclass(:name) AND attnum > 0 AND c.collisdeterministic "
         "AND atttypid IN ('text'::regtype, 'varchar'::regtype)"
     )
@@ -253,6 +259,23 @@ def _require_own_names(connection: Connection) -> None:
             "the session's search_path puts another schema before pg_catalog, so that others' functions could answer "
             "in place of PostgreSQL's; leave pg_catalog out of search_path, or put it first"
         )
+
+
+def _require_transaction(connection: Connection) -> None:
+    """Refuse a connection that commits after every statement: it shows the level of a transaction that it never has.
+
+    PostgreSQL sets a savepoint nowhere but in a transaction.
+    """
+    try:
+        run(connection, "SAVEPOINT privacy_plugin_begun")
+    except DBAPIError as error:
+        if state_of(error.orig) != _NO_TRANSACTION:
+            raise
+        raise SourceError(
+            "the connection commits every statement by itself (AUTOCOMMIT), and two queries can see different data; "
+            "give the engine instead, or a connection with isolation_level='REPEATABLE READ'"
+        ) from None
+    run(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
 
 
 def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:

@@ -58,12 +58,13 @@ def transaction(bind: Engine | Connection, rules: Rules, *, write: bool) -> Iter
 @contextmanager
 def _joined(bind: Connection, rules: Rules, *, write: bool) -> Iterator[Connection]:
     joined = bind.in_transaction()
-    rules.hold(bind, write=write)
     if joined and rules.savepoints:
+        rules.hold(bind, write=write)
         with bind.begin_nested():
             yield bind
         return
     try:
+        rules.hold(bind, write=write)
         yield bind
     except BaseException:
         if not joined:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from psycopg.types.numeric import FloatLoader
 
 from privacy_plugin.errors import ColumnError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
@@ -222,3 +223,43 @@ def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:
     with pytest.raises(ColumnError):
         source.publish("copy", columns=["b"], verify=lambda copy: None)
     assert source.publish("copy", columns=["a"], verify=lambda copy: None).row_count() == 2
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_connection_that_commits_by_itself_holds_nothing(postgresql: sa.Engine, level: str) -> None:
+    """It shows the level that transactions have by default, and has none."""
+    run(postgresql, "CREATE TABLE t AS SELECT 1 AS a")
+    settings = {"options": f"-c default_transaction_isolation={level.replace(' ', chr(92) + ' ')}"}
+    engine = sa.create_engine(postgresql.url, isolation_level="AUTOCOMMIT", connect_args=settings)
+    with engine.connect() as connection:
+        source = sql_table(connection, "t")
+        with pytest.raises(SourceError, match="commits every statement by itself"), source.snapshot():
+            pass
+        with pytest.raises(SourceError, match="commits every statement by itself"):
+            source.publish("copy", columns=["a"], verify=lambda copy: None)
+        assert source.row_count() == 1
+    engine.dispose()
+    with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        with sql_table(connection, "t").snapshot() as held:
+            run(postgresql, "INSERT INTO t VALUES (2)")
+            assert held.row_count() == 1
+        assert not connection.in_transaction()
+    engine.dispose()
+
+
+def test_a_driver_that_rounds_merges_nobody(postgresql: sa.Engine) -> None:
+    """Whoever wants no decimals has numeric read as float."""
+    run(postgresql, "CREATE TABLE t AS SELECT '0.1'::numeric AS a, 1 AS k UNION ALL SELECT '0.10000000000000000001', 2")
+    rounding = sa.create_engine(postgresql.url)
+
+    @sa.event.listens_for(rounding, "connect")
+    def _as_float(connection: Any, _record: Any) -> None:
+        connection.adapters.register_loader("numeric", FloatLoader)
+
+    source = sql_table(rounding, "t")
+    with pytest.raises(SourceError, match="hands over different values as if they were the same"):
+        source.frequencies(["a"])
+    assert source.joined_groups(source, ["a"]) is None
+    assert source.frequencies(["a", "k"]).counts.tolist() == [1, 1]
+    assert sql_table(postgresql, "t").frequencies(["a"]).counts.tolist() == [1, 1]
+    rounding.dispose()

@@ -100,3 +100,22 @@ def test_a_search_path_before_postgresqls_own_names_is_refused(shadowing: sa.Eng
             source.frequencies(["age"])
         connection.exec_driver_sql("SET search_path = pg_catalog, public")
         assert source.frequencies(["age"]).rows == 3
+
+
+@pytest.mark.postgres
+def test_a_temporary_type_is_not_taken_for_postgresqls_own(postgresql: sa.Engine) -> None:
+    """PostgreSQL looks for types among temporary ones first, whatever the search path."""
+    rows = "SELECT zip::bpchar(5), zip::numeric AS number, zip::varchar COLLATE blind AS cod, zip AS code"
+    with postgresql.execution_options(isolation_level="REPEATABLE READ").connect() as connection:
+        connection.exec_driver_sql(
+            "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+        )
+        connection.exec_driver_sql(f"CREATE TABLE t AS {rows} FROM (VALUES ('12345'), ('12399')) given(zip)")
+        connection.exec_driver_sql("INSERT INTO t VALUES ('12345', 1, 'x', 'x'), ('12345', 1, 'X', 'X')")
+        connection.commit()
+        source = pp.sql_table(connection, "t")
+        before = source.fingerprint()
+        connection.exec_driver_sql("CREATE DOMAIN pg_temp.text AS varchar(3)")
+        assert source.frequencies(["zip"]).counts.tolist() == [3, 1]
+        assert source.frequencies(["cod"]).counts.tolist() == [1, 1, 1, 1]
+        assert source.fingerprint() == before
