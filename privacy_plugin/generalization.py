@@ -183,7 +183,10 @@ def _require_population(task: LatticeTask) -> None:
         if not requirement.definition.needs_population:
             continue
         if task.population is None:
-            raise ParameterError(f"{requirement.metric} compares with a population; give it with population=")
+            raise ParameterError(
+                f"{requirement.metric} compares with a population; give it with population=, or name it in the policy "
+                "(population:) or on the command line (--population)"
+            )
         for name, hierarchy in task.hierarchies.items():
             known = task.population.frequencies(task.columns).dictionary(name)
             hierarchy.levels(known, column=f"{name} of the population")

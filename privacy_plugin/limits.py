@@ -33,7 +33,7 @@ class Limit:
     def parse(cls, metric: Metric, given: dict[str, Any]) -> "Limit":
         """Read the one limit among keyword arguments, refusing none, several, the wrong direction or nonsense."""
         set_limits = {kind: value for kind, value in given.items() if value is not None}
-        fitting = _FITTING[metric.safer]
+        fitting = fitting_kinds(metric)
         for kind in set_limits:
             if kind not in KINDS:
                 raise ParameterError(unknown_name("limit", kind, fitting))
@@ -97,6 +97,11 @@ class Limit:
     def __str__(self) -> str:
         numbers = " and ".join(str(written(bound)) for bound in self.bounds)
         return f"{self.kind.replace('_', ' ')} {numbers}"
+
+
+def fitting_kinds(metric: Metric) -> tuple[str, ...]:
+    """Return the limits that hold a metric on its safe side."""
+    return _FITTING[metric.safer]
 
 
 _SAFER_WORDS = {"higher": "higher", "lower": "lower", "between": "between two bounds"}

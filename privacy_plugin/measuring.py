@@ -139,7 +139,10 @@ def measure(
             raise ParameterError(f"{metric.name} compares with no population; leave it out")
         return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
     if population is None:
-        raise ParameterError(f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}")
+        raise ParameterError(
+            f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: name it as population, in the policy or "
+            "beside it (--population, population_table)"
+        )
     if unit is not None:  # a grouping of rows would pass for one of people
         raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))

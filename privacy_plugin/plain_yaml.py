@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import yaml
 
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+][0-9]+$")
+_OWN_WORDS = r"'(?:[][{},:?%@`|>&*!-]|<[a-z ]+>)'"  # signs and parts of YAML itself, which no value is
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
 
 
@@ -29,16 +30,22 @@ def read_plain(text: str) -> Any:
 
 
 def fault(problem: yaml.YAMLError) -> str:
-    """Say where a file breaks, and why up to the first quote: what YAML quotes may be a value of a hierarchy."""
+    """Say where a file breaks, and why up to the first quote of it: what YAML quotes may be a value of a hierarchy."""
     mark = getattr(problem, "problem_mark", None)
     words = getattr(problem, "problem", None) or type(problem).__name__
     if mark is not None and mark.buffer and mark.buffer[mark.pointer] == "\t":
         words = "a tab; YAML takes spaces"
-    unquoted = re.split("['\"]", words, maxsplit=1)
+    elif "<block" in words:
+        words = "the line begins further left or right than those it belongs to"
+    elif "expected ':'" in words:  # which is noticed a line later
+        mark, words = getattr(problem, "context_mark", None) or mark, "expected ':' after a name"
+    elif "mapping values" in words:
+        words = "a ':' too many, or one is missing in the line before; put text in quotes"
+    own = re.compile(f"(?:[^'\"]|{_OWN_WORDS})*").match(words)
+    told = own.group() if own else ""
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    if len(unquoted) == 1:
-        return where + words
-    return f"{where}{unquoted[0]}..." + (" (put text in quotes)" if "found" in unquoted[0] else "")
+    hint = " (put text in quotes)" if "found" in told else ""
+    return f"{where}{told}{'' if told == words else '...'}{hint}"
 
 
 class _PlainLoader(yaml.SafeLoader):

@@ -163,7 +163,7 @@ def _require_shape(given: Any) -> None:
         raise PolicyError(f"policy version {given['version']!r} is unknown; this release reads version 1")
     dataset = given.get("dataset")
     if not isinstance(dataset, str) or not dataset:
-        raise PolicyError("a policy needs the name of its dataset")
+        raise PolicyError('a policy needs the name of its dataset, as text: dataset: visits, or in quotes "2024"')
     population = given.get("population")
     if population is not None and not isinstance(population, str):
         raise PolicyError(f"population must be the name of a table, not {type(population).__name__}")

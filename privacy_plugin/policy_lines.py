@@ -17,8 +17,9 @@ from privacy_plugin.errors import (
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import ROLES, WITHHELD, require_one_second_table
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification, read_option
-from privacy_plugin.limits import KINDS
+from privacy_plugin.limits import KINDS, fitting_kinds
 from privacy_plugin.methods import find_method
+from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.presets import preset
 from privacy_plugin.requirement import Requirement, require
 
@@ -37,8 +38,7 @@ def read_columns(given: Any) -> dict[str, dict[str, Any]]:
         for key in full:
             if key not in _COLUMN_KEYS:
                 raise PolicyError(unknown_name(f"key of column {name!r}", str(key), _COLUMN_KEYS))
-        if full.get("role") not in ROLES:
-            raise PolicyError(f"column {name!r}: {unknown_name('role', str(full.get('role')), ROLES)}")
+        _require_role(name, full.get("role"))
         if "hierarchy" in full and full["role"] != "quasi_identifier":
             raise PolicyError(f"column {name!r} has a hierarchy but is no quasi_identifier")
         columns[name] = full
@@ -50,6 +50,19 @@ def read_columns(given: Any) -> dict[str, dict[str, Any]]:
     return columns
 
 
+def _require_role(column: str, given: Any) -> None:
+    """Refuse what is no role: nothing, several, a misspelt one, or columns that stand where their role should."""
+    if given is None:
+        raise PolicyError(f"column {column!r} has no role; give it one of {', '.join(ROLES)}")
+    if not isinstance(given, str):
+        raise PolicyError(
+            f"column {column!r} needs one role, as a word: {', '.join(ROLES)}. A line names a column, then its role: "
+            "age: quasi_identifier"
+        )
+    if given not in ROLES:
+        raise PolicyError(f"column {column!r}: {unknown_name('role', given, ROLES)}")
+
+
 def read_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
     """Read the requirements; one that looks at a sensitive column and names none holds for each of them."""
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
@@ -58,14 +71,17 @@ def read_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tup
     requirements: list[Requirement] = []
     for number, line in enumerate(given, start=1):
         if not isinstance(line, Mapping) or len(line) != 1:
-            raise PolicyError(f"requirement {number} must be one metric with its limit, or one preset")
+            raise PolicyError(
+                f"requirement {number} must be one metric with its limit, or one preset: k_anonymity: {{at_least: 5}}, "
+                "or preset: k5"
+            )
         ((name, entry),) = line.items()
         try:
             if name == "preset":
                 presets.append(str(entry))
                 found: tuple[Requirement, ...] = preset(str(entry))
             else:
-                found = (require(str(name), **_limit_line(number, name, entry, folder)),)
+                found = (require(str(name), **_limit_line(str(name), entry, folder)),)
         except (ParameterError, ColumnError, HierarchyError, TypeError) as problem:
             raise PolicyError(f"requirement {number}: {problem}") from None
         for requirement in found:
@@ -111,10 +127,11 @@ def _meant(entry: Any) -> str:
     return ""
 
 
-def _limit_line(number: int, name: Any, entry: Any, folder: Path) -> dict[str, Any]:
+def _limit_line(name: str, entry: Any, folder: Path) -> dict[str, Any]:
+    fitting = fitting_kinds(find_metric(name))
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
-        meant = _meant(entry)
-        raise PolicyError(f"requirement {number}: {name} has no limit{meant}; give one of {', '.join(KINDS)}")
+        ways = " or ".join(f"{name}: {{{kind}: {'[low, high]' if kind == 'between' else '...'}}}" for kind in fitting)
+        raise ParameterError(f"{name} has no limit{_meant(entry)}; write {ways}")
     return {str(key): read_option(str(key), value, folder=folder) for key, value in entry.items()}
 
 

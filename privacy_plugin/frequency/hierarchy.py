@@ -188,10 +188,10 @@ def _lookup(value: Value) -> str:
 def _uncovered(column: str, missing: Iterable[Value], covers: str, *, reveal: bool) -> str:
     values = list(missing)
     where = f" of column {column!r}" if column else ""
-    told = f"the hierarchy does not cover {len(values)} value(s){where}, but {covers}"
+    told = f"the hierarchy does not cover {len(values):,} value(s){where}: it covers {covers}"
     if not reveal:
         ask = "hierarchy.levels(values, reveal=True), generalize(..., reveal=True) and anonymize --reveal name them"
         return f"{told}; {ask}"
     named = ", ".join(repr(label(value)) for value in values[:_NAMED_AT_MOST])
     more = f" and {len(values) - _NAMED_AT_MOST} more" if len(values) > _NAMED_AT_MOST else ""
-    return f"{told}: {named}{more}"
+    return f"{told}; not covered: {named}{more}"

@@ -44,7 +44,8 @@ class IntervalHierarchy(Hierarchy):
     @property
     def covers(self) -> str:
         """Numbers, between the ends where those are closed."""
-        return "numbers" if self._open_ends else "numbers from its first boundary to below its last"
+        numbers = "numbers, as text with a decimal point"
+        return numbers if self._open_ends else f"{numbers}, from its first boundary to below its last"
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals a number falls into, or None for text that is no number or lies outside."""

@@ -22,7 +22,8 @@ def exact(number: object, *, what: str = "a number") -> Fraction:
     is_fraction_text = isinstance(number, str) and "/" in number
     is_number = isinstance(number, int | float | Decimal | np.integer | np.floating)
     if isinstance(number, bool) or not (is_number or is_fraction_text):
-        raise ParameterError(f"{what} must be a number or a fraction such as 1/11, not {type(number).__name__}")
+        given = "text: 20% is 0.2, and a number has no quotes" if isinstance(number, str) else type(number).__name__
+        raise ParameterError(f"{what} must be a number or a fraction such as 1/11, not {given}")
     try:
         return Fraction(str(number))
     except (ValueError, ZeroDivisionError):

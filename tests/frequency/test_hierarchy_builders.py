@@ -164,10 +164,10 @@ def test_a_format_that_means_different_days_is_refused(wrong):
     [
         (date_hierarchy(), "text like 1984-02-29"),
         (date_hierarchy(format="%d.%m.%Y"), "text like 29.02.1984"),
-        (interval_hierarchy(start=0, stop=9, widths=[3]), "but numbers;"),
-        (interval_hierarchy(start=0, stop=9, widths=[3], open_ends=False), "but numbers from its first boundary"),
-        (mask_hierarchy(length=2), "but codes of 1 to 2 characters"),
-        (tree_hierarchy(["a"]), "but the values that it lists"),
+        (interval_hierarchy(start=0, stop=9, widths=[3]), "it covers numbers, as text with a decimal point;"),
+        (interval_hierarchy(start=0, stop=9, widths=[3], open_ends=False), "decimal point, from its first boundary"),
+        (mask_hierarchy(length=2), "it covers codes of 1 to 2 characters"),
+        (tree_hierarchy(["a"]), "it covers the values that it lists"),
     ],
 )
 def test_what_is_not_covered_is_told_beside_what_is(hierarchy, words):
