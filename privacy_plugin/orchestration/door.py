@@ -27,11 +27,12 @@ def as_failure(problem: PrivacyPluginError) -> dg.Failure:
     """Return an error of ours that is also Dagster's own failure, and the same kind of error for whoever catches it.
 
     Dagster wraps any other error: its pages then begin with "Error occurred while executing op" and its own stack, and
-    the reason comes last.
+    the reason comes last. Only what failed in reading or writing is worth a retry: a refusal stays one, and after
+    retries Dagster would begin with their number.
     """
     kind = type(problem)
     both = type(kind.__name__, (dg.Failure, kind), {"__module__": kind.__module__})
-    failure: dg.Failure = both(description=str(problem))
+    failure: dg.Failure = both(description=str(problem), allow_retries=isinstance(problem, SourceError))
     return failure
 
 

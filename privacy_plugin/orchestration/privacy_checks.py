@@ -133,6 +133,7 @@ def _gate(
     )
     def gate(context: dg.AssetCheckExecutionContext, **handed: Any) -> Iterator[dg.AssetCheckResult]:
         partition = partition_of(context, partitions)
+        asked = {key.name: key for key in context.selected_asset_check_keys}
 
         def read() -> tuple[Any, Any]:
             others = population.data(context, handed, None) if population else None
@@ -156,8 +157,9 @@ def _gate(
         _tell(context, judgement)
         results = check_results(judged.key, policy, judgement.verdict, common=_evidence(judgement, resource))
         for result in [*results, *([second] if second else [])]:
-            if dg.AssetCheckKey(judged.key, str(result.check_name)) in context.selected_asset_check_keys:
-                yield result
+            key = asked.get(str(result.check_name))
+            if key is not None:  # whoever loads definitions under a prefix gave the asset another key
+                yield result._replace(asset_key=key.asset_key)
 
     return gate
 
