@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 Handler = Callable[[int, Any], Any]
@@ -14,7 +14,8 @@ def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
     """Make the database give up when a signal ends what it works for, and raise what the signal's handler raised.
 
     DuckDB calls the handler while a query runs and then waits for its other threads, which do not know that nobody
-    wants the result any more: they work to the end of the query, be it hours, unless they are told.
+    wants the result any more: they work to the end of the query, be it hours, unless they are told. So does the server
+    of a PostgreSQL, with all locks that it holds.
     """
     if interrupt is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -43,7 +44,8 @@ def _told(number: int, interrupt: Callable[[], None], raised: list[BaseException
             before(signal_number, frame)
         except BaseException as end:
             raised.append(end)
-            interrupt()
+            with suppress(Exception):  # a server that cannot be reached has nothing to be told
+                interrupt()
             raise
 
     signal.signal(number, handler)

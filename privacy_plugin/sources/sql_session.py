@@ -1,12 +1,16 @@
 """A connection while we work with it: results arrive whole, and Ctrl-C is heard."""
 
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy.engine import Connection
 
 from privacy_plugin.sources.interrupts import interruptible
+
+_LISTENING = "privacy_plugin_listening"
+_INSTRUCTIONS = 1_000_000  # of SQLite: some hundredths of a second
 
 
 @contextmanager
@@ -19,9 +23,31 @@ def session(connection: Connection) -> Iterator[Connection]:
     before = connection.get_execution_options()
     connection.execution_options(stream_results=False, yield_per=0)
     raw: Any = connection.connection.driver_connection
+    # psycopg tells the server by itself of Ctrl-C only: Dagster ends a run by an exception of its own
+    interrupt = getattr(raw, "interrupt", None) or getattr(raw, "cancel_safe", None)
     try:
-        with interruptible(getattr(raw, "interrupt", None)):
+        with interruptible(interrupt), _listening(connection, raw):
             yield connection
     finally:
         streamed, rows = before.get("stream_results", False), before.get("yield_per", 0)
         connection.execution_options(stream_results=streamed, yield_per=rows)
+
+
+@contextmanager
+def _listening(connection: Connection, raw: Any) -> Iterator[None]:
+    """Let SQLite call Python now and then, which hears signals only while it runs itself.
+
+    A progress handler that somebody else had set is gone afterwards: nobody can ask SQLite for it.
+    """
+    listen, known = getattr(raw, "set_progress_handler", None), connection.info
+    if listen is None or _LISTENING in known or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    listen(lambda: 0, _INSTRUCTIONS)
+    known[_LISTENING] = True
+    try:
+        yield
+    finally:
+        known.pop(_LISTENING, None)
+        with suppress(Exception):  # an interrupt may have closed the connection
+            listen(None, 0)

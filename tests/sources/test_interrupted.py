@@ -1,8 +1,9 @@
-"""Ctrl-C while DuckDB works: the query ends, and the exception is that of the key and not of the data."""
+"""Ctrl-C while a database works: the query ends, and the exception is that of the key and not of the data."""
 
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -55,44 +56,92 @@ def test_a_relation_ends_at_once(query: str, turn: int) -> None:
     assert connection.sql("SELECT 1").fetchall() == [(1,)]
 
 
+def _ask(source: Any, question: str) -> None:
+    if question == "frequencies":
+        source.frequencies(["a"])
+    elif question == "snapshot":
+        with source.snapshot():
+            pass
+    else:
+        source.publish("released", columns=["a"], verify=lambda copy: None)
+
+
 @pytest.mark.parametrize("question", ["frequencies", "snapshot", "publish"])
 def test_a_table_of_a_database_ends_at_once_and_stays_usable(tmp_path: Path, question: str) -> None:
     engine = sa.create_engine(f"duckdb:///{tmp_path}/data.duckdb", poolclass=sa.pool.StaticPool)
     source = sql_table(engine, sa.text(HOURS))
     with engine.connect() as connection:
         raw: Any = connection.connection.driver_connection
-
-    def ask() -> None:
-        if question == "frequencies":
-            source.frequencies(["a"])
-        elif question == "snapshot":
-            with source.snapshot():
-                pass
-        else:
-            source.publish("released", columns=["a"], verify=lambda copy: None)
-
     with pressed(signal.SIGINT, raw.interrupt), pytest.raises(KeyboardInterrupt):
-        ask()
+        _ask(source, question)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM duckdb_tables()").scalar_one() == 0
 
 
-def test_what_the_handler_of_the_signal_raises_is_what_arrives() -> None:
-    class EndedError(Exception):
-        pass
+@pytest.mark.parametrize("question", ["frequencies", "snapshot", "publish"])
+def test_sqlite_hears_the_key_while_it_works(tmp_path: Path, question: str) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/data.db", poolclass=sa.pool.StaticPool)
+    with engine.begin() as connection:
+        raw: Any = connection.connection.driver_connection
+        connection.exec_driver_sql("CREATE TABLE t AS SELECT 1 AS a UNION ALL SELECT 2")
+        for _ in range(4):
+            connection.exec_driver_sql("INSERT INTO t SELECT x.a FROM t x, t y LIMIT 3000")
+    source = sql_table(engine, sa.text("SELECT (x.a + y.a + z.a + w.a) % 7 AS a FROM t x, t y, t z, t w"))
+    with pressed(signal.SIGINT, raw.interrupt), pytest.raises(KeyboardInterrupt):
+        _ask(source, question)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT group_concat(name) FROM sqlite_master").scalar_one() == "t"
+        assert not connection.connection.driver_connection.in_transaction
+
+
+class EndedError(BaseException):
+    """What a host ends its runs with."""
+
+
+@pytest.fixture
+def terminating() -> Iterator[Callable[[int, Any], None]]:
+    """A handler of the host's own for SIGTERM."""
 
     def end(number: int, frame: Any) -> None:
         raise EndedError
 
+    before = signal.signal(signal.SIGTERM, end)
+    yield end
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.postgres
+@pytest.mark.usefixtures("terminating")
+@pytest.mark.parametrize("question", ["frequencies", "snapshot", "publish"])
+def test_a_server_of_postgresql_works_on_for_nobody(postgresql: sa.Engine, question: str) -> None:
+    pairs = "SELECT mod(x + y, 7) AS a FROM generate_series(1, 3000000) x, generate_series(1, 3000000) y"
+    working = "FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()"
+
+    def asked(query: str) -> list[Any]:
+        with postgresql.connect() as connection:
+            return list(connection.exec_driver_sql(query).scalars())
+
+    def end() -> None:
+        asked(f"SELECT pg_terminate_backend(pid) {working}")
+
+    try:
+        with pressed(signal.SIGTERM, end), pytest.raises(EndedError):
+            _ask(sql_table(postgresql, sa.text(pairs)), question)
+        deadline = time.monotonic() + 10
+        while asked(f"SELECT query {working}") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not asked(f"SELECT query {working}")
+    finally:
+        end()
+    assert not asked("SELECT relname FROM pg_class WHERE relname LIKE 'privacy_plugin%%'")
+
+
+def test_what_the_handler_of_the_signal_raises_is_what_arrives(terminating: Callable[[int, Any], None]) -> None:
     connection = duckdb.connect()
     relation = DuckDBRelation(connection.sql(HOURS))
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        with pressed(signal.SIGTERM, connection.interrupt), pytest.raises(EndedError):
-            relation.frequencies(["a"])
-        assert signal.getsignal(signal.SIGTERM) is end
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with pressed(signal.SIGTERM, connection.interrupt), pytest.raises(EndedError):
+        relation.frequencies(["a"])
+    assert signal.getsignal(signal.SIGTERM) is terminating
 
 
 def test_a_handler_that_only_takes_note_ends_nothing() -> None:
