@@ -2,11 +2,13 @@
 
 YAML keeps the last of two equal keys, so that a second `columns` would undo the first. And it reads 010 as 8, 1:30 as
 90 and 1_0 as 10: a limit would be another one than was signed off. Only 1.0e-6 is a number to it, 1e-6 is text; that
-is read as a number, but without a sign of its exponent it stays text: 1E50 is a code of diseases.
+is read as a number, but without a sign of its exponent it stays text: 1E50 is a code of diseases. And a number of more
+digits than a float keeps, 0.09999999999999999999, would be read as 0.1.
 """
 
 import re
 from collections.abc import Hashable
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 import yaml
@@ -77,7 +79,20 @@ def _whole_number(loader: _PlainLoader, node: yaml.ScalarNode) -> int:
 def _number(loader: _PlainLoader, node: yaml.ScalarNode) -> float:
     if "_" in node.value or ":" in node.value:
         _refuse("a number is written in decimal digits; put text in quotes", node)
-    return float(loader.construct_yaml_float(node))
+    number = float(loader.construct_yaml_float(node))
+    if not _says(node.value, number):
+        _refuse("a number has more digits than are kept; write a fraction such as 1/3, or put text in quotes", node)
+    return number
+
+
+def _says(text: str, number: float) -> bool:
+    """Tell whether the text of a number (not .inf or .nan) states what was read, digit by digit."""
+    if not any(map(str.isdigit, text)):
+        return True
+    try:
+        return Decimal(text) == Decimal(repr(number))
+    except InvalidOperation:  # an exponent beyond all numbers
+        return False
 
 
 def _refuse(words: str, node: yaml.Node) -> NoReturn:

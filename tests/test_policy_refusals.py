@@ -117,6 +117,10 @@ def test_every_malformed_policy_is_refused_in_words(given, words):
             (f"requirements: [{{k_anonymity: {{at_least: {number}}}}}]", "in decimal digits")
             for number in ("010", "1:30", "1_0", "0x10", "0b11", "1:30.5", "1_0.5", "9" * 5000)
         ),
+        *(
+            (f"requirements: [{{reidentification_risk: {{at_most: {number}}}}}]", "more digits than are kept")
+            for number in ("0.09999999999999999999", "1e-400", "1e-9999999999999999999", "1.0e+400")
+        ),
         ("columns:\n  2024: quasi_identifier\ndataset: d", "put it in quotes"),
         ("? [a, b]\n: 1", "one plain value"),
         ("? {a: 1}\n: 1", "one plain value"),
