@@ -13,6 +13,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS, STRUCTURE, check_names
 from privacy_plugin.orchestration.check_results import check_results, evidence
+from privacy_plugin.orchestration.door import told_without_values
 from privacy_plugin.orchestration.great_expectations_check import second_opinion
 from privacy_plugin.orchestration.judgement import Judgement, judge_and_record
 from privacy_plugin.orchestration.ledgers import asks_ledger, ledger_of
@@ -132,7 +133,8 @@ def _gate(
         compute_kind="privacy",
     )
     def gate(context: dg.AssetCheckExecutionContext, **handed: Any) -> Iterator[dg.AssetCheckResult]:
-        partition = partition_of(context, partitions)
+        with told_without_values("judging"):
+            partition = partition_of(context, partitions)
         asked = {key.name: key for key in context.selected_asset_check_keys}
 
         def read() -> tuple[Any, Any]:

@@ -74,13 +74,13 @@ def build_step(
         kinds={"privacy"},
     )
     def step(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
-        partition = partition_of(context, partitions)
         with told_without_values(doing):
+            partition = partition_of(context, partitions)
             run = Run(
                 key=key,
                 reads=reads,
                 source=open_source(reads.data(context, handed, partition)),
-                target=placed(written, reads=reads, partition=partition),
+                target=placed(written, reads=reads, context=context, partition=partition),
                 partition=partition,
                 resources=context.resources,
                 population=None if population is None else population.data(context, handed, None),

@@ -6,8 +6,8 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.upstream import Upstream
-from privacy_plugin.orchestration.warehouse import table_name
+from privacy_plugin.orchestration.upstream import StepContext, Upstream
+from privacy_plugin.orchestration.warehouse import EMBEDDED, table_name
 
 
 def checked_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, partitions: Any) -> str | None:
@@ -28,13 +28,29 @@ def checked_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, part
     return target
 
 
-def placed(target: str | None, *, reads: Upstream, partition: str | None) -> str | None:
+def placed(target: str | None, *, reads: Upstream, context: StepContext, partition: str | None) -> str | None:
     """Return the target of one partition: a quoted table name, or a path for files."""
     if target is None or partition is None:
         return target
     if reads.table is None:
         return target.replace("{partition}", partition)
+    engine = getattr(context.resources, reads.warehouse).engine
+    if engine.dialect.name in EMBEDDED:
+        _require_own_name(context, reads.partitions, partition)
     return table_name(target, partition=partition)
+
+
+def _require_own_name(context: StepContext, partitions: Any, partition: str) -> None:
+    """Refuse keys that differ in case only: to DuckDB and SQLite their tables are one, and each replaces the other."""
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return
+    keys = partitions.get_partition_keys(dynamic_partitions_store=context.instance)
+    twins = [key for key in keys if key != partition and key.encode().lower() == partition.encode().lower()]
+    if twins:
+        raise ParameterError(
+            f"the partitions {partition!r} and {twins[0]!r} would replace each other: in the name of a table, this "
+            "database sees no difference between large and small letters; rename one"
+        )
 
 
 def materialized(made: Any, *, reads: Upstream, metadata: Mapping[str, Any]) -> dg.MaterializeResult[Any]:

@@ -17,7 +17,7 @@ from privacy_plugin.sources.sql_origin import quote_name, split_name
 
 WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
 DEFAULT_URL = "duckdb:///demo-output/warehouse.duckdb"
-_EMBEDDED = ("duckdb", "sqlite")
+EMBEDDED = ("duckdb", "sqlite")
 
 
 class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -97,7 +97,7 @@ def table_name(name: str, *, partition: str | None) -> str:
 def _engine(given: str) -> Engine:
     try:
         url = database_url(given)
-        if url.get_backend_name() in _EMBEDDED and url.database and url.database != ":memory:":
+        if url.get_backend_name() in EMBEDDED and url.database and url.database != ":memory:":
             Path(url.database).parent.mkdir(parents=True, exist_ok=True)
         return sa.create_engine(url, hide_parameters=True)
     except (sa.exc.ArgumentError, ImportError, OSError, ValueError) as problem:  # the text may hold a password

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, default
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.errors import SourceError
+from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_errors import state_of
@@ -169,8 +169,19 @@ class PostgresqlRules:
         return bool(connection.execute(query, names).scalar_one())
 
     def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """Name the schema in which the session creates tables; without one it creates none."""
-        schema = connection.exec_driver_sql("SELECT pg_catalog.current_schema()").scalar_one()
+        """Name the schema in which the session creates tables; without one it creates none.
+
+        PostgreSQL cuts long names off without an error: tables that differ in the end of their names would be one.
+        """
+        query = (
+            "SELECT pg_catalog.current_schema(), pg_catalog.current_setting('max_identifier_length')::pg_catalog.int4"
+        )
+        schema, longest = connection.exec_driver_sql(query).one()
+        if any(len(part.encode()) > longest for part in parts):
+            raise ParameterError(
+                f"the target {'.'.join(parts)!r} has a name of more than {longest} bytes, which PostgreSQL cuts off; "
+                "give a shorter one"
+            )
         return parts if len(parts) > 1 or schema is None else (str(schema), *parts)
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:

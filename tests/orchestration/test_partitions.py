@@ -169,6 +169,30 @@ def test_partitions_never_replace_each_other() -> None:
         )
 
 
+def test_keys_that_are_one_name_in_the_database(any_pipeline: Pipeline) -> None:
+    """The release of one partition would hold the people of the other, and nobody would be told."""
+    clinics = dg.DynamicPartitionsDefinition(name="clinics")
+    any_pipeline.policy = monthly_policy()
+    any_pipeline.write("judged", pd.concat([safe_rows(40 + 40 * n).assign(month=k) for n, k in enumerate("aA")]))
+    judged = made_elsewhere("judged", partitions_def=clinics)
+    gated = gate_and_release(any_pipeline, judged, table="judged", partition_column="month")
+    any_pipeline.definitions = [judged, *gated]
+    any_pipeline.instance.add_dynamic_partitions("clinics", ["a"])
+    assert any_pipeline.run(partition_key="a").success
+    any_pipeline.instance.add_dynamic_partitions("clinics", ["A"])
+    refused = any_pipeline.run(partition_key="A")
+    assert "the partitions 'A' and 'a' would replace each other" in errors(refused)
+    assert len(any_pipeline.read("release_a") or ()) == 40
+
+
+def test_a_run_over_several_partitions_is_refused_in_words(pipeline: Pipeline) -> None:
+    monthly(pipeline, {JANUARY: safe_rows(), FEBRUARY: safe_rows()})
+    both = {"dagster/asset_partition_range_start": JANUARY, "dagster/asset_partition_range_end": FEBRUARY}
+    for selected in ("judged", "release"):
+        refused = pipeline.run(selected, tags=both)
+        assert errors(refused).startswith("privacy_plugin.errors.ParameterError: a gate judges one partition at a time")
+
+
 def test_the_column_of_partitions_is_not_generalized() -> None:
     with pytest.raises(PolicyError, match="cannot be generalized"):
         build_anonymized_asset(

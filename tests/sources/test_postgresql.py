@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from psycopg.types.numeric import FloatLoader
 
-from privacy_plugin.errors import ColumnError, SourceError
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
 from tests.sources.databases import run
@@ -211,6 +211,17 @@ def test_schemas_and_search_path(postgresql: sa.Engine) -> None:
     assert published.row_count() == 1
     odd = sql_table(postgresql, "clinic.t").publish('"100%"."50%"', columns=["a"], verify=lambda copy: None)
     assert odd.row_count() == sql_table(postgresql, '"100%"."50%"').row_count() == 1
+
+
+def test_a_target_whose_name_would_be_cut_off(postgresql: sa.Engine) -> None:
+    """PostgreSQL would take both names for the one of the other table, and replace that."""
+    other = "ä" * 31 + "x"
+    run(postgresql, "CREATE TABLE t AS SELECT 1 AS a", f'CREATE TABLE "{other}" AS SELECT 2 AS a')
+    table = sql_table(postgresql, "t")
+    for target in (other + "1", f"public.{other}2"):
+        with pytest.raises(ParameterError, match="a name of more than 63 bytes, which PostgreSQL cuts off"):
+            table.publish(target, columns=["a"], verify=lambda _: None)
+    assert values(sql_table(postgresql, other), "a") == [2]
 
 
 def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:
