@@ -6,9 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.frequency.values import Value, label
-
-_LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
+from privacy_plugin.frequency.values import LARGEST_EXPONENT, Value, label
 
 
 def exact(number: object, *, what: str = "a number") -> Fraction:
@@ -54,6 +52,6 @@ def as_number(value: Value) -> Fraction | None:
         decimal = Decimal(label(value))
     except InvalidOperation:
         return None
-    if not decimal.is_finite() or abs(decimal.adjusted()) > _LARGEST_EXPONENT:
+    if not decimal.is_finite() or abs(decimal.adjusted()) > LARGEST_EXPONENT:
         return None
     return Fraction(decimal)

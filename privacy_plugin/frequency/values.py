@@ -10,8 +10,9 @@ Rules: every kind of missing value is `None`; a boolean is never the number 1; t
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ Value: TypeAlias = bool | int | float | Decimal | date | str | bytes | None
 Key: TypeAlias = tuple[int, str]
 
 SUPPRESSED = "*"
+LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
 
 _MISSING, _BOOLEAN, _NUMBER, _TIME, _TEXT, _BYTES = range(6)
 KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
@@ -194,15 +196,32 @@ def one_plain_type(values: Iterable[Value]) -> bool:
 def require_written_apart(values: Sequence[Value], column: str) -> None:
     """Refuse a column in which a number stands beside its own text, or true beside "true".
 
-    To keep them apart makes classes smaller, but what is learned about people more diverse than it is.
+    To keep them apart makes classes smaller, but what is learned about people more diverse than it is. "37.0" beside 37
+    is the same number: pandas reads a large CSV file in pieces, and where one has text in it, all of it stays text.
     """
-    present = [] if one_plain_type(values) else [label(value) for value in values if value is not None]
-    alike = len(present) - len(set(present))
+    present = [] if one_plain_type(values) else [value for value in values if value is not None]
+    typed = {label(value) for value in present if not isinstance(value, str)}
+    others = [value for value in present if isinstance(value, str) and value not in typed] if typed else []
+    alike = len(present) - len({label(value) for value in present})
+    alike += sum(not typed.isdisjoint(_readings(text)) for text in others)
     if alike:
         raise ColumnError(
             f"column {column!r} has {alike:,} value(s) that are written like another one of another type, such as a "
             "number and its text; to whoever reads them they are the same: give the column one type"
         )
+
+
+def _readings(text: str) -> set[str]:
+    """Return what a text is called if it is read as a boolean, a number or a moment."""
+    plain = text.strip()
+    found = {plain, plain.lower()}
+    with suppress(InvalidOperation):
+        number = Decimal(plain)
+        if number.is_finite() and abs(number.adjusted()) <= LARGEST_EXPONENT:
+            found.add(label(_canonical_decimal(number)))
+    with suppress(ValueError):
+        found.add(label(_canonical_datetime(datetime.fromisoformat(plain))))
+    return found
 
 
 def _sort_key(value: Value) -> tuple[Any, ...]:

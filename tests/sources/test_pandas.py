@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
+from io import StringIO
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -78,6 +79,33 @@ def test_a_number_and_its_text_are_no_two_people() -> None:
     with pytest.raises(ColumnError, match="written like another one of another type"):
         frequency_table(frame, ["city"], unit="person")
     assert frequency_table(frame.astype({"person": str}), ["city"], unit="person").counts.tolist() == [1]
+
+
+@pytest.mark.parametrize("written", ["37.0", "37.50", "True", "007", "1e3"])
+def test_a_file_read_in_pieces_makes_no_secret_diverse(written: str) -> None:
+    """Where a later piece has other text in it, pandas keeps all of that piece as text: the same value, twice."""
+    lines = ["ward,value", *[f"a,{written}"] * 300_000, "b,low", "b,high", f"a,{written}"]
+    with pytest.warns(pd.errors.DtypeWarning):
+        frame = pd.read_csv(StringIO("\n".join(lines)))
+    assert frame["value"][frame["ward"] == "a"].nunique() == 2
+    with pytest.raises(ColumnError, match=r"has 1 value.* written like another one of another type"):
+        frequency_table(frame, ["ward", "value"]).histograms(["ward"], "value")
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [(1.5, " 1.50"), (True, "TRUE"), (1200, "1.2e3"), (datetime(2024, 1, 1), "2024-01-01 00:00:00"), (-0.0, "0")],
+)
+def test_a_value_and_its_text_are_no_two_secrets(typed: Any, text: str) -> None:
+    frame = pd.DataFrame({"a": "x", "b": pd.Series([typed, text, "other", "1 h"], dtype=object)})
+    with pytest.raises(ColumnError, match=r"has 1 value.* written like another one of another type"):
+        frequency_table(frame, ["a", "b"]).histograms(["a"], "b")
+
+
+def test_texts_beside_numbers_that_they_do_not_state() -> None:
+    listed = [1, 2.5, True, "1 h", "2,5", "1.0.0", "1e999999999", "yes", "1e1"]
+    frame = pd.DataFrame({"a": "x", "b": pd.Series(listed, dtype=object)})
+    assert frequency_table(frame, ["a", "b"]).histograms(["a"], "b").totals.sum() == len(listed)
 
 
 def test_nested_values() -> None:
