@@ -26,6 +26,7 @@ from privacy_plugin.sources.protocol import (
     require_distinct_ignoring_case,
 )
 from privacy_plugin.sources.spark_errors import told_as_source_error
+from privacy_plugin.sources.spark_functions import require_own_functions
 from privacy_plugin.sources.spark_grouping import grouped
 from privacy_plugin.sources.spark_recoding import SparkRecoder
 from privacy_plugin.sources.spark_terms import Terms
@@ -42,6 +43,7 @@ class SparkSource:
     def __init__(self, frame: DataFrame) -> None:
         self._frame = frame
         with told_as_source_error("describing"):
+            require_own_functions(frame.sparkSession)
             self._types = {field.name: field.dataType for field in frame.schema.fields}
             self._terms = Terms(self._types)
             self.columns = checked_names(frame.columns)

@@ -1,6 +1,8 @@
 """Whoever may define functions in a database does not answer in its place."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -119,3 +121,29 @@ def test_a_temporary_type_is_not_taken_for_postgresqls_own(postgresql: sa.Engine
         assert source.frequencies(["zip"]).counts.tolist() == [3, 1]
         assert source.frequencies(["cod"]).counts.tolist() == [1, 1, 1, 1]
         assert source.fingerprint() == before
+
+
+@pytest.mark.spark
+def test_spark_counts_itself_or_refuses(spark: Any) -> None:
+    """Before 4.2, a registered function takes the place of Spark's own, which cannot be brought back in the session."""
+    session = spark.newSession()
+    frame = session.createDataFrame([(1.5, "a"), (2.5, "b")], "weight double, name string")
+    before = open_source(frame).fingerprint()
+    for name, returned, kind in (("isnan", True, "boolean"), ("count", 42, "long"), ("sha2", "same", "string")):
+        session.udf.register(name, lambda *_, returned=returned: returned, kind)
+    if session.version < "4.2":
+        with pytest.raises(SourceError, match="count, isnan, sha2 is a registered function"):
+            open_source(frame)
+    else:
+        assert open_source(frame).frequencies(["weight"], unit="name").counts.tolist() == [1, 1]
+        assert open_source(frame).fingerprint() == before
+
+
+@pytest.mark.spark
+def test_every_function_that_spark_is_asked_for_is_among_those_looked_at() -> None:
+    from privacy_plugin.sources import spark_functions
+
+    code = "".join(file.read_text() for file in Path(spark_functions.__file__).parent.glob("spark_*.py"))
+    used = {*re.findall(r"functions\.(\w+)\(", code), *re.findall(r"\.(isNull|isNotNull)\(", code)}
+    no_functions = {"broadcast", "col", "count_distinct", "expr", "lit"}
+    assert {name.lower() for name in used - no_functions} <= set(spark_functions.NAMES)
