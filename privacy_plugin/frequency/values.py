@@ -91,11 +91,16 @@ def _own_text(raw: Any) -> str:
 
 
 def _written_out(raw: Any) -> Any:
-    """Turn arrays inside of containers into lists: their own text leaves out the middle of what is long."""
+    """Turn arrays inside of containers into lists, and put what has no order into one.
+
+    The text of an array leaves out the middle of what is long; equal dictionaries and sets are written in any order.
+    """
     if isinstance(raw, list | tuple):
         return type(raw)(map(_written_out, raw)) if type(raw) in (list, tuple) else raw
     if isinstance(raw, dict):
-        return {name: _written_out(value) for name, value in raw.items()}
+        return {name: _written_out(raw[name]) for name in sorted(raw, key=repr)}
+    if isinstance(raw, set | frozenset):
+        return "{" + ", ".join(sorted(map(repr, raw))) + "}"
     return _unwrap(raw)
 
 

@@ -93,7 +93,8 @@ def _text(column: Column, kind: types.DataType) -> Column:
         return _joined("[", functions.transform(column, lambda value: _part(value, item)), "]")
     if isinstance(kind, types.MapType):
         pair = kind.keyType, kind.valueType
-        return _joined("{", functions.transform(functions.map_entries(column), lambda entry: _pair(entry, *pair)), "}")
+        entries = functions.transform(functions.map_entries(column), lambda entry: _pair(entry, *pair))
+        return _joined("{", functions.sort_array(entries), "}")  # to Spark too, a map has no order
     if isinstance(kind, types.StructType):
         fields = [_field(column, field) for field in kind.fields]
         return functions.when(column.isNotNull(), _joined("{", functions.array(*fields), "}"))

@@ -309,6 +309,16 @@ class TestSpark:
         frames = [spark.sql(f"SELECT CAST(X'{a}' AS string) AS a, '{b}' AS b, '{c}' AS c") for a, b, c in rows]
         assert open_source(frames[0]).fingerprint() != open_source(frames[1]).fingerprint()
 
+    def test_a_map_is_one_value_in_any_order(self, spark: Any) -> None:
+        """As people are counted, somebody whose key was written in two ways was two."""
+        values = "(map('a', 1, 'b', 2)), (map('b', 2, 'a', 1)), (map('a', 2, 'b', 1))"
+        frame = spark.sql(f"SELECT 1 AS k, * FROM VALUES {values} AS t(m)")
+        source = open_source(frame)
+        assert source.frequencies(["m"]).counts.tolist() == [2, 1]
+        assert source.frequencies(["k"], unit="m").counts.tolist() == [2]
+        new: Any = dict.fromkeys(source.frequencies(["m"]).dictionary("m"), "same")
+        assert frequency_table(source.recode(Recoding(keep=("m",), mappings={"m": new})), ["m"]).counts.tolist() == [3]
+
     def test_a_session_whose_groups_come_without_their_columns(self, spark: Any) -> None:
         """The counts, one of each, were taken for the values: three different people were a class of three."""
         frame = spark.createDataFrame([(1, "a"), (2, "b"), (3, "c")], "age int, zip string")

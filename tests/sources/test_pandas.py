@@ -118,6 +118,20 @@ def test_nested_values() -> None:
     assert len(values(pd.Series([long, other], dtype=object))) == 2
 
 
+def test_what_has_no_order_is_one_value_in_any() -> None:
+    """Two ways to write one sensitive value were two values that an attacker could not tell apart."""
+    pairs: list[list[Any]] = [
+        [{"a": 1, "b": [2]}, {"b": [2], "a": 1}],
+        [[{"a": 1, "b": 2}], [{"b": 2, "a": 1}]],
+        [{0, 8}, {8, 0}],
+        [frozenset({0, 8}), frozenset({8, 0})],
+    ]
+    for pair in pairs:
+        assert pair[0] == pair[1]
+        assert len(values(pd.Series(pair, dtype=object))) == 1
+    assert len(values(pd.Series([{"a": 1, "b": 2}, {"a": 2, "b": 1}, {1, 2}, {1, 3}, [1, 2]], dtype=object))) == 5
+
+
 def test_categories() -> None:
     series = pd.Series(pd.Categorical(["b", None, "b"], categories=["a", "b", "c"], ordered=True))
     assert values(series) == [None, "b"]
