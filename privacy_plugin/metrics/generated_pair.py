@@ -12,7 +12,7 @@ import numpy as np
 from privacy_plugin.errors import ColumnError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, pack
-from privacy_plugin.frequency.values import KIND_WORDS, Value, key, kind
+from privacy_plugin.frequency.values import KIND_WORDS, Value, key, kind, require_written_apart
 
 NO_ITEM = -1
 
@@ -61,7 +61,8 @@ def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attribut
     """Bring both tables into one numbering; refuse those that could not have a row in common.
 
     A column whose values are written in another way in the two tables (text and numbers, other labels) would make any
-    copy look new, so a column without a common value is an error and no good sign.
+    copy look new, so a column without a common value is an error and no good sign; and so is one with a value and its
+    text in both together.
     """
     tables = [table.project(attributes) for table in (original, generated)]
     for table in tables:
@@ -72,7 +73,9 @@ def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attribut
     for position, name in enumerate(attributes):
         first, second = (table.dictionaries[position] for table in tables)
         _require_common(first, second, name)
-        numbers = {code: number for number, code in enumerate(dict.fromkeys([*map(key, first), *map(key, second)]))}
+        either = {key(value): value for value in (*first, *second)}
+        require_written_apart(list(either.values()), name)
+        numbers = {code: number for number, code in enumerate(either)}
         for side, table in enumerate(tables):
             mapping = np.array([numbers[key(value)] for value in table.dictionaries[position]], dtype=np.int64)
             recoded[side].append(mapping[table.codes[:, position]])
