@@ -241,3 +241,30 @@ def test_a_release_that_cannot_ask_the_ledger_is_refused(
     result = pipeline.run("release")
     assert not released(result)
     assert "there is no budget ledger to ask" in errors(result)
+
+
+@pytest.mark.parametrize("defined", ["here", "in the environment", "in a variable of its own"])
+def test_a_run_brings_no_ledger_of_its_own(
+    pipeline: Pipeline, address: str, tmp_path: Path, defined: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dagster lets whoever launches a run replace what a resource was given, and with it the budget that is left."""
+    official = open_ledger(address, epsilon=1)
+    drawing(pipeline, address)
+    monkeypatch.setenv("OUR_LEDGER" if "own" in defined else "PRIVACY_PLUGIN_LEDGER", address)
+    urls = {"here": address, "in the environment": "", "in a variable of its own": dg.EnvVar("OUR_LEDGER")}
+    pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=urls[defined])}
+    first = pipeline.run()
+    assert first.success, errors(first)
+    before = pipeline.read("drawn"), pipeline.read("release")
+    brought = f"sqlite:///{tmp_path / 'brought.db'}"
+    other = open_ledger(brought)
+    config = {"resources": {"ledger": {"config": {"url": brought}}}}
+    drawn = pipeline.run("drawn", run_config=config)
+    assert errors(drawn).startswith(
+        "privacy_plugin.errors.ParameterError: the run's configuration names another ledger"
+    )
+    judged = pipeline.run_selection(dg.AssetSelection.checks_for_assets("drawn"), run_config=config)
+    assert not any(outcome(judged).values())
+    assert not pipeline.run("release", run_config=config).success
+    assert (pipeline.read("drawn"), pipeline.read("release")) == before
+    assert (len(official.entries()), len(other.entries())) == (1, 0)
