@@ -163,10 +163,12 @@ class PostgresqlRules:
         run(connection, f"ANALYZE {name}")
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin."""
-        query = sa.text("SELECT pg_catalog.to_regclass(:one) = pg_catalog.to_regclass(:other)")
+        """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin.
+
+        To drop a partition, or a table with all its partitions, would take rows of the other away.
+        """
         names = {"one": quote_name(one, _PLAIN), "other": quote_name(other, _PLAIN)}
-        return bool(connection.execute(query, names).scalar_one())
+        return bool(connection.execute(_SHARED, names).scalar_one())
 
     def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
         """Name the schema in which the session creates tables; without one it creates none.
@@ -233,6 +235,13 @@ _STORED = sa.text(
     "UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN parts ON inhparent = parts.oid) "
     "SELECT coalesce(pg_catalog.bool_and(relkind IN ('r', 'p', 'm') "
     "AND NOT pg_catalog.row_security_active(c.oid)), false) FROM parts JOIN pg_catalog.pg_class c ON c.oid = parts.oid"
+)
+
+_SHARED = sa.text(
+    "WITH RECURSIVE parts(number, oid) AS ("
+    "SELECT number, pg_catalog.to_regclass(name)::oid FROM (VALUES (1, :one), (2, :other)) g(number, name) "
+    "UNION SELECT number, inhrelid FROM pg_catalog.pg_inherits JOIN parts ON inhparent = parts.oid) "
+    "SELECT pg_catalog.count(oid) > pg_catalog.count(DISTINCT oid) FROM parts"
 )
 
 

@@ -107,7 +107,7 @@ class Rules(Protocol):
         """Tell the planner about a (quoted) table of ours that was just filled."""
 
     def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Say whether two names mean one table."""
+        """Say whether two names mean one table, or two that share rows: one is a partition of the other."""
 
     def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
         """Return the full name of a new table: a bare one may mean a table elsewhere, which is not ours to replace."""

@@ -90,10 +90,12 @@ def target_parts(target: str | None) -> tuple[str, ...]:
 
 
 def require_another(connection: Connection, rules: Rules, source: Origin, parts: tuple[str, ...]) -> None:
-    """Refuse to write a table over itself, or under the name by which it was asked for."""
+    """Refuse to write a table, or some rows of it, over itself, or under the name by which it was asked for."""
     targets = (parts, rules.placed(connection, parts))
-    if source.parts and any(rules.same_table(connection, source.parts, target) for target in targets):
-        raise ParameterError(f"the target {'.'.join(parts)!r} is the source itself; name another table")
+    if source.rests_on and any(rules.same_table(connection, source.rests_on, target) for target in targets):
+        raise ParameterError(
+            f"the target {'.'.join(parts)!r} is the source itself, or shares rows with it; name another table"
+        )
 
 
 def require_different(connection: Connection, rules: Rules, targets: Sequence[tuple[str, ...]]) -> None:

@@ -224,6 +224,25 @@ def test_a_target_whose_name_would_be_cut_off(postgresql: sa.Engine) -> None:
     assert values(sql_table(postgresql, other), "a") == [2]
 
 
+@pytest.mark.parametrize(("name", "target"), [("t", "t1"), ("t1", "t"), ("t", "t1a"), ("t1a", "t")])
+@pytest.mark.parametrize("kind", ["partitions", "heirs"])
+def test_a_table_is_not_written_over_its_partitions(postgresql: sa.Engine, kind: str, name: str, target: str) -> None:
+    """To put another table in the place of one drops it from the other, with its rows."""
+    part, more = ("PARTITION OF {} FOR VALUES IN (1)", "PARTITION BY LIST (a)")
+    run(
+        postgresql,
+        f"CREATE TABLE t (a int) {more if kind == 'partitions' else ''}",
+        f"CREATE TABLE t1 {part.format('t') + more if kind == 'partitions' else '() INHERITS (t)'}",
+        f"CREATE TABLE t1a {part.format('t1') if kind == 'partitions' else '() INHERITS (t1)'}",
+        "CREATE TABLE beside (a int)",
+        "INSERT INTO t1a VALUES (1)",
+    )
+    with pytest.raises(ParameterError, match="shares rows with it"):
+        sql_table(postgresql, name).publish(target, columns=["a"], verify=lambda copy: None)
+    assert sql_table(postgresql, name).row_count() == sql_table(postgresql, target).row_count() == 1
+    assert sql_table(postgresql, name).publish("beside", columns=["a"], verify=lambda copy: None).row_count() == 1
+
+
 def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:
     run(postgresql, "CREATE TABLE t AS SELECT 1 AS a")
     engine = sa.create_engine(postgresql.url, isolation_level="AUTOCOMMIT")

@@ -163,6 +163,12 @@ class TestBareNames:
             sql_table(beside, name).publish(target, columns=["a"], verify=lambda copy: None)
         assert sql_table(beside, name).row_count() == 2
 
+    def test_some_rows_of_a_table_are_not_written_over_all(self, beside: sa.Connection) -> None:
+        some = sa.select(sa.table("one", sa.column("a"))).where(sa.column("a") == 0)
+        with pytest.raises(ParameterError, match="is the source itself"):
+            sql_table(beside, some).publish("one", columns=["a"], verify=lambda copy: None)
+        assert sql_table(beside, "one").row_count() == 1
+
     @pytest.mark.parametrize("name", ["one", "three"])
     def test_a_temporary_table_hides_no_release(self, beside: sa.Connection, name: str) -> None:
         rows = sql_table(beside, name).row_count()
