@@ -66,7 +66,10 @@ class Policy:
             loaded = read_plain(text)
         except yaml.YAMLError as problem:
             raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {fault(problem)}") from None
-        return cls.from_dict(loaded, folder=Path(path).parent)
+        try:
+            return cls.from_dict(loaded, folder=Path(path).parent)
+        except PolicyError as problem:  # a project has several, and the file is where it is mended
+            raise PolicyError(f"the policy {str(path)!r}: {problem}") from None
 
     @classmethod
     def from_dict(cls, given: Any, *, folder: str | Path = ".") -> "Policy":

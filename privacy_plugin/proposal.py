@@ -151,11 +151,19 @@ def _is_key(column: ColumnProfile) -> bool:
 
 def _identifier(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, str]:
     if column.unique_share >= _NEARLY_UNIQUE or not column_names.suggests_person(column.name):
-        return "identifier", "its name suggests that it says who a person is"
+        return "identifier", "its name suggests that it says who a person is" + _shared(column)
     average = column.rows / column.distinct
     if has_unit or column.missing or average > _MOST_ROWS_A_PERSON:
         return None, "its name suggests a key, but its values repeat: a key of people, of places or of things?"
     return "unit", f"its name suggests a key of people, who have {average:.1f} rows each: classes count people by it"
+
+
+def _shared(column: ColumnProfile) -> str:
+    """Say so where some rows of what looks like a key of people have the same value: rows would count as people."""
+    shared = column.rows - column.missing - column.unique
+    if shared <= 0 or not column_names.suggests_person(column.name):
+        return ""
+    return f", but {shared:,} rows share theirs: leave one row a person, or call it unit, so that people are counted"
 
 
 def _with_hierarchy(column: ColumnProposal, table: FrequencyTable, *, reveal: bool) -> ColumnProposal:

@@ -150,6 +150,13 @@ def test_every_malformed_file_is_refused_in_words(tmp_path, text, words):
         pp.Policy.load(path)
 
 
+def test_a_refusal_names_the_file(tmp_path):
+    path = tmp_path / "visits.yaml"
+    path.write_text("dataset: visits\ncolumns: {age: senitive}", encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"visits\.yaml': column 'age': unknown role"):
+        pp.Policy.load(path)
+
+
 def test_a_file_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(PolicyError, match="No such file"):
         pp.Policy.load(tmp_path / "missing.yaml")

@@ -1,6 +1,6 @@
 """`check`: judge a table by a policy."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,10 @@ from privacy_plugin.commands.options import (
     WithoutIdentifiers,
 )
 from privacy_plugin.commands.terminal import Terminal, command
+
+if TYPE_CHECKING:
+    from privacy_plugin.gate import Verdict
+    from privacy_plugin.policy import Policy
 
 Partition = Annotated[str | None, typer.Option(help="The partition this table is.", show_default=False)]
 
@@ -76,5 +80,13 @@ def check(
         terminal.say(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
     if any(name in source.columns for name in rules.rules.columns("identifier")) and not verdict.findings:
         terminal.note("to judge the table as it would be without its identifiers, give --without-identifiers")
+    _say_what_changes_it(terminal, rules, verdict)
     terminal.result({**verdict.to_dict(reveal=reveal), **recorded})
     return exit_code(verdict)
+
+
+def _say_what_changes_it(terminal: Terminal, rules: "Policy", verdict: "Verdict") -> None:
+    """Name the command that may open the gate, where it costs no budget and has the hierarchies that it needs."""
+    failed = any(finding.status == "failed" for finding in verdict.findings)
+    if failed and rules.method == "generalize" and set(rules.quasi_identifiers) <= set(rules.hierarchies):
+        terminal.note("to generalize the table until it meets the policy: privacy-plugin anonymize")

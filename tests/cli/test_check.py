@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from tests.cli.conftest import MARKERS, Run, document, leaks, people, words, write_policy
+from tests.cli.conftest import MARKERS, POLICY, Run, document, leaks, people, words, write_policy
 
 
 def released(folder: Path, frame: pd.DataFrame) -> Path:
@@ -31,6 +31,15 @@ def test_a_table_that_does_not_exits_with_1_and_says_what_to_do(folder: Path, ru
     assert "1 of 81 people (1.2%) do not meet it" in words(result)
     assert "An attacker who knows age, zip of such a person" in words(result)
     assert "To fix it:" in words(result)
+    assert "privacy-plugin anonymize" in words(result)
+
+
+def test_no_command_is_named_that_would_be_refused(folder: Path, run: Run) -> None:
+    """Without hierarchies nothing can be generalized."""
+    write_policy(folder, columns={**POLICY["columns"], "zip": "quasi_identifier"})
+    result = run("check", released(folder, people()), "--policy", folder / "policy.yaml")
+    assert result.exit_code == 1
+    assert "privacy-plugin anonymize" not in words(result)
 
 
 def test_what_a_pass_rests_on_is_noted(folder: Path, run: Run) -> None:

@@ -145,6 +145,15 @@ def test_a_repeated_key_of_people_is_the_unit() -> None:
     assert roles(patient_id=[None, *(n // 2 for n in range(99))]) == {"patient_id": None}
 
 
+def test_a_key_that_a_few_rows_share_is_told() -> None:
+    """Rows that were copied would count as people, and make small classes look large enough."""
+    frame = pd.DataFrame({"patient_id": [*range(98), 0, 1], "email": [f"p{n // 99}@x.org" for n in range(100)]})
+    patient, email = propose(frame, dataset="x").columns
+    assert patient.role == "identifier"
+    assert "4 rows share theirs: leave one row a person, or call it unit" in patient.reason
+    assert "share" not in email.reason
+
+
 def test_people_of_several_rows_are_counted_as_people() -> None:
     frame = pd.DataFrame({"patient_id": [n // 2 for n in range(100)], "age": [n // 2 for n in range(100)]})
     (age,) = [column for column in propose(frame, dataset="x").columns if column.name == "age"]
