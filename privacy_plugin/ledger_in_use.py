@@ -8,9 +8,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from privacy_plugin.budget import composed
+from privacy_plugin.budget import ADDED_OR_REMOVED, composed
 from privacy_plugin.errors import BudgetError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.privacy_budget import Account
@@ -75,12 +76,14 @@ def _opened(address: str) -> Iterator["BudgetLedger"]:
 def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None) -> Account:
     """Find the release that made this table, and what its dataset has spent; refuse a table without one.
 
-    Where the same content was released about several datasets, the one that has spent the most is judged.
+    Where the same content was released about several datasets, the one that has spent the most is judged, with the
+    largest delta of any: the one with less epsilon may be the one whose delta is not accepted.
     """
     with ledger_in_use() as ledger:
         made = _private_releases(ledger.releases_of(content_fingerprint(table)), privacy_unit, dataset)
         accounts = [_account(ledger, spend) for spend in made]
-    return max(accounts, key=lambda account: (account.epsilon, account.delta))
+    most = max(accounts, key=lambda account: account.epsilon)
+    return replace(most, delta=max(account.delta for account in accounts))
 
 
 def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: str | None) -> "list[Spend]":
@@ -105,6 +108,7 @@ def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: st
 
 def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
     spends = ledger.entries(dataset=made.dataset, unit=made.unit)
+    relations = {spend.neighbours for spend in spends}
     total = composed((spend.budget, spend.neighbours) for spend in spends)
     return Account(
         dataset=made.dataset,
@@ -113,7 +117,8 @@ def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
         spends=len(spends),
         unfinished=sum(spend.status == "reserved" for spend in spends),
         tests=sum(spend.private is False for spend in spends),
-        mixed=len({spend.neighbours for spend in spends}) > 1,
+        mixed=len(relations) > 1,
+        removed=relations == {ADDED_OR_REMOVED},
         mechanism=made.mechanism,
         neighbours=str(made.account.get("neighbours", "")),
         assumptions=tuple(str(words) for words in made.account.get("assumptions", ())),

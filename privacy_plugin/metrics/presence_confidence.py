@@ -92,8 +92,9 @@ def presence_confidence(
     Known are the table T, the size of the population P and, for every attribute, how many people of P have each
     value. For a class with n rows in T the number X of people outside T who share its values is random: X_1 = f_1,
     X_i given X_(i-1) = y is hypergeometric (y drawn from U, f_i marked), U = |P| - |T|, f_i the people outside T
-    with the class's i-th value; the confidence is P(low <= n / (n + X) <= high). Nergiz and Clifton, CSD TR 08-016,
-    section 4; erratum: y = 0 belongs to their sum.
+    with the class's i-th value; the confidence is P(low <= n / (n + X) <= high). It is that of each class by itself:
+    for m classes at once no more than 1 - m (1 - value) follows. Nergiz and Clifton, CSD TR 08-016, section 4; erratum:
+    y = 0 belongs to their sum.
 
     `marginals`: {column: {value: count}}, or the grouped population itself. A generalized value has the people of all
     values that `hierarchies` leads to it. Marginals below the table's own counts are an input error.

@@ -23,7 +23,8 @@ class Account:
     """What the ledger knows of a recorded table: how it was made, and what its whole dataset has spent.
 
     `spends` counts all of the dataset's, `unfinished` those of them whose end was never seen and `tests` those that a
-    test generator drew; `mixed`: they differ in their neighbour relation.
+    test generator drew; `mixed`: they differ in their neighbour relation; `removed`: they all protect a unit added or
+    removed.
     """
 
     dataset: str
@@ -33,6 +34,7 @@ class Account:
     unfinished: int = 0
     tests: int = 0
     mixed: bool = False
+    removed: bool = False
     mechanism: str = ""
     neighbours: str = ""
     assumptions: tuple[str, ...] = ()
@@ -119,6 +121,11 @@ def _notes(found: Account) -> tuple[str, ...]:
         notes.append(
             "some of them protect a row substituted and some a row added or removed; the latter count as two steps, so "
             "that the total holds for a row substituted"
+        )
+    if found.removed:
+        notes.append(
+            "it limits what is told by a row being there or not; of what stands in a row that is known to be there, "
+            "twice the epsilon may be told"
         )
     if found.unfinished:
         notes.append(f"{found.unfinished} of them never reported their end, and count in full")

@@ -51,9 +51,10 @@ def _curve(found: PresenceConfidence, finding: Finding) -> Markup:
 report_section(
     "presence_confidence",
     axis="confidence that the class is delta-present",
-    shows="Although nobody listed the population, its known distributions make it so likely that for every class "
-    "in the table the probability of being in the table lies between the two bounds.",
-    hides="Dependence between columns: they are taken as independent outside the table, as in the paper. Nor people "
-    "whose combination of values occurs in no class: they surely are not in the table.",
+    shows="Although nobody listed the population, its known distributions make it at least so likely, for each class "
+    "in the table by itself, that the probability of being in the table lies between the two bounds.",
+    hides="All classes at once: that it holds for every one of them may be far less likely. Dependence between "
+    "columns: they are taken as independent outside the table, as in the paper. Nor people whose combination of values "
+    "occurs in no class: they surely are not in the table.",
     section=_section,
 )

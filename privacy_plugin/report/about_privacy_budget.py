@@ -39,7 +39,8 @@ report_section(
     "together changes what anybody can conclude about one unit by at most a factor of e to the power of epsilon, "
     "except with probability about delta.",
     hides="A larger unit than the one stated (a person with several rows, a household); the same people in other "
-    "datasets; assumptions that do not hold; a ledger that was written to by hand. A conclusion about a whole group "
-    "may still hold for its members.",
+    "datasets; assumptions that do not hold; a ledger that was written to by hand. Where a unit added or removed is "
+    "protected, what stands in one that is known to be there may be told by twice the epsilon. A conclusion about a "
+    "whole group may still hold for its members.",
     section=_section,
 )

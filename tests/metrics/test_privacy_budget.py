@@ -76,6 +76,23 @@ def test_releases_under_two_neighbour_relations_are_counted_for_the_stronger_one
     assert "the total holds for a row substituted" in " ".join(finding.measurement.notes)
 
 
+def test_an_amount_for_a_row_added_or_removed_says_what_it_does_not_limit() -> None:
+    ledger = booked()
+    ledger.set_cap(dataset="visits", unit="row", epsilon=1)
+    relation = {"neighbours": "added or removed", "epsilon": 1}
+    number = ledger.reserve(dataset="visits", unit="row", mechanism="test", **relation)
+    ledger.commit(number, Release(private=True, fingerprints=(PRINTS[0],)))
+    assert "twice the epsilon may be told" in " ".join(judged(ledger).measurement.notes)
+    assert "twice the epsilon" not in " ".join(judged(booked(spend())).measurement.notes)
+
+
+def test_of_two_datasets_with_the_same_release_neither_hides_the_other() -> None:
+    """The one with less epsilon has spent a delta that is not accepted."""
+    ledger = booked(spend(epsilon=1), spend(epsilon=0.5, delta=0.5, dataset="others"))
+    assert judged(ledger, delta=1e-6).value == math.inf
+    assert judged(ledger, delta=1e-6, dataset="visits").passed
+
+
 def test_too_much_delta_is_an_infinite_epsilon_and_says_so() -> None:
     finding = judged(booked(spend(epsilon=0.1, delta=1e-6), spend(epsilon=0.1, delta=1e-6, made=1)), delta=1e-6)
     assert (finding.status, finding.value) == ("failed", math.inf)

@@ -24,5 +24,6 @@ def judged_epsilon(
     for name in books:
         own = [spend for spend in spends if spend["dataset"] == name and spend["unit"] == unit]
         sums.append((sum(s["epsilon"] for s in own), sum(s["delta"] for s in own)))
-    epsilon, deltas = max(sums)
-    return "infinite" if deltas > delta else epsilon
+    if any(deltas > delta for _, deltas in sums):
+        return "infinite"
+    return max(epsilon for epsilon, _ in sums)
