@@ -9,6 +9,9 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from privacy_plugin.errors import SourceError
 
+# What DuckDB and SQLite say to the second who comes, as happens with steps or runs at the same time.
+_HELD = ("Could not set lock on file", "database is locked")
+
 
 @contextmanager
 def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None]:
@@ -40,7 +43,14 @@ def _driver_errors(dialect: Dialect) -> tuple[type[Exception], ...]:
 def _kind(error: BaseException) -> str:
     original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     state = state_of(original)
-    return type(original).__name__ + (f", SQLSTATE {state}" if state else "")
+    held = any(words in str(original) for words in _HELD)
+    return "".join(
+        (
+            type(original).__name__,
+            f", SQLSTATE {state}" if state else "",
+            "; another process has the file open, so try again when it is done" if held else "",
+        )
+    )
 
 
 def state_of(error: Any) -> str | None:

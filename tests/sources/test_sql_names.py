@@ -1,5 +1,9 @@
 """Names of tables, what is none, and what errors say of a database."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
@@ -82,6 +86,29 @@ def test_no_password_in_messages() -> None:
     assert "hidden" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_database_that_another_process_holds(engine: str, tmp_path: Path) -> None:
+    """Runs at the same time are the usual reason, and the name of an error says nothing of it."""
+    path = tmp_path / "house.db"
+    bind = sa.create_engine(f"{engine}:///{path}", connect_args={"timeout": 0} if engine == "sqlite" else {})
+    run(bind, "CREATE TABLE t AS SELECT 1 AS a")
+    bind.dispose()
+    opened = {
+        "sqlite": "import sqlite3; c = sqlite3.connect(sys.argv[1]); c.execute('BEGIN EXCLUSIVE')",
+        "duckdb": "import duckdb; c = duckdb.connect(sys.argv[1])",
+    }
+    program = f"import sys; {opened[engine]}; print('open', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(SourceError, match="another process has the file open"):
+            sql_table(bind, "t").publish("released", columns=["a"], verify=lambda _: None)
+        other.communicate()
+    assert sql_table(bind, "t").publish("released", columns=["a"], verify=lambda _: None).row_count() == 1
 
 
 @pytest.mark.postgres
