@@ -22,6 +22,7 @@ from privacy_plugin.expectations import (
     ExpectTableTClosenessToBeAtMost,
 )
 from privacy_plugin.expectations.engines import _READERS, register_engine
+from tests.engines import spark_session
 from tests.expectations.examples import POLICY, QUASI_IDENTIFIERS, ROWS, frame, loaded
 
 
@@ -150,6 +151,22 @@ def test_gx_itself_judges_the_last_batch_and_the_result_says_that_there_are_othe
     whole = table.add_batch_definition_whole_table("whole").get_batch().validate(k(2))
     assert whole.success is False
     assert "batches" not in whole.result["details"]["reason"]
+
+
+@pytest.mark.spark
+def test_the_rows_of_a_folder_that_batch_parameters_pick_are_said_to_be_some(tmp_path: Path) -> None:
+    spark_session()
+    for day, ages in (("2024-01-01", [30]), ("2024-01-02", [41, 41])):
+        pd.DataFrame({"age": ages, "zip": "1", "day": day}).to_csv(tmp_path / f"{day}.csv", index=False)
+    source = gx.get_context(mode="ephemeral").data_sources.add_spark_filesystem("files", base_directory=tmp_path)
+    asset = source.add_directory_csv_asset("visits", data_directory=".", header=True, infer_schema=True)
+    daily = asset.add_batch_definition_daily("daily", column="day")
+    picked = daily.get_batch({"year": 2024, "month": 1, "day": 2}).validate(k(2))
+    assert picked.success is True
+    assert "Only the rows that the batch parameters pick were looked at." in picked.result["details"]["reason"]
+    whole = daily.get_batch().validate(k(2))
+    assert (whole.success, whole.result["details"]["measurement"]["rows"]) == (False, 3)
+    assert "Only" not in whole.result["details"]["reason"]
 
 
 def test_the_limit_of_two_hundred_rows_of_query_metrics_does_not_apply(tmp_path: Path) -> None:
