@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.sources.sql_address import database_url
+from privacy_plugin.sources.sql_errors import kind_of
 
 METADATA = sa.MetaData()
 CAPS = sa.Table(
@@ -79,7 +80,7 @@ def told_as_budget_error(doing: str) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError, TypeError, ArithmeticError) as problem:
-        raise BudgetError(f"the budget ledger cannot be {doing}: {type(problem).__name__}") from None
+        raise BudgetError(f"the budget ledger cannot be {doing}: {kind_of(problem)}") from None
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:
@@ -87,12 +88,14 @@ def _postgresql(url: sa.URL) -> sa.Engine:
     # the state from before it waited, and two runs could spend the same budget.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")
 
-    # A server may be set to answer before it has written: after a crash, what was reserved would be forgotten.
+    # A server may be set to answer before it has written: after a crash, what was reserved would be forgotten. And a
+    # policy on rows may hide what others have spent: without row_security, to read with something hidden is an error.
     @sa.event.listens_for(engine, "begin")
-    def _wait_for_the_disk(connection: sa.Connection) -> None:
+    def _wait_for_the_disk_and_see_all(connection: sa.Connection) -> None:
         connection.exec_driver_sql(
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
         )
+        connection.exec_driver_sql("SET LOCAL row_security = off")
 
     return engine
 

@@ -135,3 +135,28 @@ def test_two_first_caps_at_once_are_one(address: str) -> None:
     ledger.set_cap(**VISITS, epsilon=1)
     assert [cap.epsilon for _, _, cap in ledger.caps()] == [1]
     assert done or "sqlite" in address  # there, the first reader locks the others out
+
+
+@pytest.mark.postgres
+def test_a_role_that_does_not_see_what_others_have_spent_spends_nothing(postgresql: sa.Engine) -> None:
+    ledger = BudgetLedger(postgresql.url)
+    ledger.set_cap(**VISITS, epsilon=1)
+    ledger.reserve(**VISITS, epsilon=1, mechanism="test")
+    role = f"team_{postgresql.url.database}"
+    statements = (
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}",
+        "ALTER TABLE privacy_budget_spends ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON privacy_budget_spends USING (mechanism = current_user) WITH CHECK (true)",
+    )
+    with postgresql.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    team = BudgetLedger(postgresql.url.set(username=role), create=False)
+    with pytest.raises(BudgetError, match="SQLSTATE 42501"):
+        team.reserve(**VISITS, epsilon=1, mechanism="test")
+    with pytest.raises(BudgetError, match="SQLSTATE 42501"):
+        team.entries()
+    assert len(ledger.entries()) == 1
+    team.close()
+    ledger.close()
