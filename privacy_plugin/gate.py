@@ -197,6 +197,9 @@ def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | No
         yield Tables(source), None if others is None else Tables(others)
 
 
+_UNCOUNTED = "; people are counted by it: judge the table before it is left out, as whatever releases the table does"
+
+
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
     if not any(name in rules.roles for name in columns):
@@ -209,7 +212,7 @@ def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
         if name in columns
     ]
     problems += [
-        f"column {name!r} is declared as {role} but not in the table"
+        f"column {name!r} is declared as {role} but not in the table{_UNCOUNTED if role == 'unit' else ''}"
         for name, role in rules.roles.items()
         if role != "identifier" and name not in columns
     ]
