@@ -23,6 +23,7 @@ from privacy_plugin.policy_lines import (
     read_hierarchies,
     read_method,
     read_requirements,
+    unpaid,
     unproven,
     with_dataset,
     with_hierarchies,
@@ -91,7 +92,12 @@ class Policy:
             anonymize=options,
             method=method,
             population=given.get("population"),
-            notes=(*contradictions(used), *unproven(requirements), *asking_nothing(requirements)),
+            notes=(
+                *contradictions(used),
+                *unproven(requirements),
+                *unpaid(requirements),
+                *asking_nothing(requirements),
+            ),
         )
         if "anonymize" in given:
             policy.anonymizer.require_policy()

@@ -113,6 +113,21 @@ def unproven(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     )
 
 
+def unpaid(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Say so where a budget stands beside requirements that look at the exact original.
+
+    Where no table passes that repeats somebody's record, whoever sees a record pass knows that it is nobody's: such a
+    gate has no epsilon, whatever the tables that it lets through were drawn with.
+    """
+    comparing = dict.fromkeys(r.metric for r in requirements if r.definition.second_table == "original")
+    if not comparing or not any(requirement.definition.needs_ledger for requirement in requirements):
+        return ()
+    return (
+        f"the budget does not cover which tables pass: {', '.join(comparing)} looks at the exact original, so that a "
+        "table that passed may tell more of its rows than epsilon allows; a limit that only a defect fails tells least",
+    )
+
+
 def asking_nothing(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     """Say so where a limit is the end of what there is, as it becomes when somebody wants to see the gate open."""
     weakest = [r for r in requirements if r.limit.is_weakest(r.definition)]

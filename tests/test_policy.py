@@ -59,3 +59,14 @@ def test_a_limit_that_asks_for_nothing_is_told(line, note):
     """Somebody turned it down to see the gate open: the record says so."""
     policy = pp.Policy.from_dict(changed(requirements=[line]))
     assert policy.notes == (() if note is None else (note,))
+
+
+def test_a_gate_that_looks_at_the_original_is_not_covered_by_the_budget():
+    """With `unique_repeated` at most 0 a record that passes is nobody's alone, whatever epsilon it was drawn with."""
+    budget = {"privacy_budget": {"at_most": 1, "privacy_unit": "row"}}
+    audit = {"repeated_records": {"variant": "unique_repeated", "at_most": "1/2"}}
+    table = {"dataset": "visits", "columns": {"age": "quasi_identifier"}}
+    both = pp.Policy.from_dict({**table, "requirements": [budget, audit]})
+    (note,) = both.notes
+    assert "the budget does not cover which tables pass: repeated_records looks at the exact original" in note
+    assert pp.Policy.from_dict({**table, "requirements": [budget, {"k_anonymity": {"at_least": 2}}]}).notes == ()
