@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,12 +21,16 @@ from privacy_plugin.anonymizers.exact_draws import (
     secure_below,
     seeded_below,
 )
+from privacy_plugin.anonymizers.itemset_counts import row_epsilon
 from privacy_plugin.anonymizers.itemset_universe import ItemsetUniverse
 from privacy_plugin.anonymizers.private_itemsets import ItemsetDraws, informative_epsilon
+from privacy_plugin.anonymizers.randomized_response import keep_probability
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PrivacyPluginError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger
+from tests.oracles import itemset_counts
 from tests.oracles import private_itemsets as oracle
+from tests.oracles.dependence import logarithm
 
 DOMAINS = [["p", "q"], ["u", "v", "w"], ["x"]]
 NAMES = ["a", "b", "c"]
@@ -198,6 +203,34 @@ def test_counting_by_randomized_response_is_unbiased_with_the_stated_error() -> 
     assert found.estimates[0].rows == 1000
 
 
+HELD = [[(True,)], [(True, False), (False, False)], [(True, True), (True, False)], [(False,), (True,), (True,)]]
+
+
+@pytest.mark.parametrize("rows", HELD)
+@pytest.mark.parametrize("epsilon", ["1/1000", 0.1, 1, 7, 40])
+def test_no_row_moves_counts_by_more_than_their_account(rows, epsilon) -> None:
+    """All answers of all rows, added up: a row that is changed in any way costs what the ledger is asked for."""
+    total = row_epsilon(itemsets=len(rows[0]), epsilon=epsilon)
+    factor = itemset_counts.largest_factor(rows, keep_probability(float(Fraction(epsilon)), 2))
+    assert logarithm(factor) <= Decimal(total.numerator) / Decimal(total.denominator)
+    if len(rows) == 1:
+        assert float(logarithm(factor)) == pytest.approx(float(total), rel=1e-3)
+
+
+def test_counts_come_out_as_often_as_all_answers_say() -> None:
+    """Three rows, two itemsets, 1,000 draws with a fixed seed: each outcome within six deviations."""
+    data = pd.DataFrame({"x": ["a", "a", "b"], "y": ["c", "d", "d"]})
+    expected = itemset_counts.said_yes([(True, False), (True, True), (False, True)], keep_probability(1.0, 2))
+    keep, draws, generator = float(keep_probability(1.0, 2)), 1000, np.random.default_rng(4)
+    asked = {"itemsets": [{"x": "a"}, {"y": "d"}], "epsilon": 1, "generator": generator}
+    seen: Counter[tuple[int, ...]] = Counter()
+    for _ in range(draws):
+        found = pp.randomized_itemset_counts(data, **asked).estimates
+        seen[tuple(round(one.count * (2 * keep - 1) + 3 * (1 - keep)) for one in found)] += 1
+    for outcome, chance in expected.items():
+        assert abs(seen[outcome] - draws * chance) < SIX * math.sqrt(draws * chance * (1 - chance)) + 1
+
+
 def test_the_account_of_counts_adds_up_over_itemsets() -> None:
     """The worked examples: 1,000 itemsets at 0.1 are 100 a row, 21.6 at delta 1e-6; adult's frequent ones 2,657."""
     data = pd.DataFrame({"x": ["a", "b"]})
@@ -208,8 +241,6 @@ def test_the_account_of_counts_adds_up_over_itemsets() -> None:
     concentrated = pp.randomized_itemset_counts(data, itemsets=asked, epsilon=0.1, delta=1e-6)
     assert round(concentrated.ledger.epsilon, 1) == 21.6
     assert concentrated.ledger.parts[0].times == 1000
-    from privacy_plugin.anonymizers.itemset_counts import row_epsilon
-
     assert round(float(row_epsilon(itemsets=26_573, epsilon=0.1))) == 2657
     assert row_epsilon(itemsets=1, epsilon=1, delta=1e-6) == 1
     assert row_epsilon(itemsets=10**6, epsilon=0.01, delta=1e-310) < 10**4  # 1 / delta is no float

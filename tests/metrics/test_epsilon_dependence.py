@@ -18,6 +18,7 @@ from privacy_plugin.kernels.binomial_bounds import clopper_pearson
 from privacy_plugin.metrics.channel import information_bound, logarithm_above
 from privacy_plugin.metrics.exact_releases import count_dependence, histogram_dependence
 from tests.oracles import dependence as oracle
+from tests.oracles.paired_columns import least_epsilon
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 KEPT = [[1 - QUARTER, QUARTER], [QUARTER, 1 - QUARTER]]
@@ -221,6 +222,19 @@ def test_the_bounds_hold_together_as_often_as_they_say():
         table = pp.FrequencyTable.from_rows(["truth", "shown"], rows)
         wrong += pp.audit_channel(table, original="truth", released="shown", confidence=0.9).value > math.log(3)
     assert wrong <= 60
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    pairs=st.lists(st.tuples(st.sampled_from([None, "a", 1]), st.sampled_from(["a", None, True])), min_size=1),
+    copies=st.integers(0, 12),
+    confidence=st.sampled_from(["1/2", 0.95, 0.999]),
+)
+def test_an_audit_is_what_exact_tails_prove(pairs, copies, confidence):
+    rows = [*pairs, *[("a", "a"), (None, None)] * copies]
+    table = pp.FrequencyTable.from_rows(["truth", "shown"], rows)
+    found = pp.audit_channel(table, original="truth", released="shown", confidence=confidence).value
+    assert found == pytest.approx(least_epsilon(rows, Fraction(str(confidence))), abs=1e-8)
 
 
 def test_audits_refuse_nonsense():
