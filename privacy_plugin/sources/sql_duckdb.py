@@ -75,7 +75,7 @@ class DuckDBRules:
             [column.to_numpy().astype(np.int64) for column in numbers],
         )
 
-    def hold(self, connection: Connection, *, write: bool) -> None:
+    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by the first query: DuckDB's transactions see one state."""
         if not connection.in_transaction():
             connection.begin()

@@ -35,6 +35,7 @@ _NO_TIME = (
     "replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
 )
 _NO_TRANSACTION = "25P01"
+_NO_LOCK = ("42", "3F", "0A")  # not a table, not allowed; no such schema; another database
 _ENTRIES = 1664  # of one query: what it returns, and what it orders by
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
@@ -119,8 +120,12 @@ class PostgresqlRules:
                 raise
         raise SourceError(_NO_TIME)
 
-    def hold(self, connection: Connection, *, write: bool) -> None:
-        """Ask for REPEATABLE READ, which only a transaction without queries can still become."""
+    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
+        """Ask for REPEATABLE READ, which only a transaction without queries can still become.
+
+        The first query settles on a state. Whoever empties a table and fills it anew has to end before: to an earlier
+        state the table is empty. So the transaction waits for the table first.
+        """
         if not connection.in_transaction():
             run(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         level = str(connection.exec_driver_sql("SHOW transaction_isolation").scalar_one())
@@ -130,6 +135,8 @@ class PostgresqlRules:
                 "engine instead, or a connection with isolation_level='REPEATABLE READ'"
             )
         _require_transaction(connection)
+        if reads:
+            _wait_for(connection, quote_name(reads, connection.dialect))
 
     def buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
@@ -296,6 +303,21 @@ def _require_transaction(connection: Connection) -> None:
             "give the engine instead, or a connection with isolation_level='REPEATABLE READ'"
         ) from None
     run(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
+
+
+def _wait_for(connection: Connection, name: str) -> None:
+    """Lock a (quoted) table or view against nothing but being replaced; what cannot be locked is told when it is read.
+
+    That is a foreign table, a materialized view, what is not there, and a table of which only some columns may be read.
+    """
+    run(connection, "SAVEPOINT privacy_plugin_waiting")
+    try:
+        run(connection, f"LOCK TABLE {name} IN ACCESS SHARE MODE")
+    except DBAPIError as error:
+        if not (state_of(error.orig) or "").startswith(_NO_LOCK):
+            raise
+        run(connection, "ROLLBACK TO SAVEPOINT privacy_plugin_waiting")
+    run(connection, "RELEASE SAVEPOINT privacy_plugin_waiting")
 
 
 def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:

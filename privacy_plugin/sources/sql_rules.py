@@ -86,8 +86,8 @@ class Rules(Protocol):
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Run a query and return its columns as codes, but the last few, its measures, as numbers."""
 
-    def hold(self, connection: Connection, *, write: bool) -> None:
-        """Begin a transaction, unless there is one, in which all queries see one state."""
+    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
+        """Begin a transaction, unless there is one, in which all queries see one state of the table that it reads."""
 
     def buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]

@@ -138,7 +138,7 @@ class SqlTable:
         try:
             with ExitStack() as stack:
                 stack.enter_context(told_as_source_error(self._bind, "joining the groups of two tables"))
-                connection = stack.enter_context(transaction(self._bind, self._rules, write=False))
+                connection = stack.enter_context(self._transaction())
                 chosen = [each._chosen(connection, columns) for each in (self, population)]
                 stored = all(each._is_stored(connection) for each in (self, population))
                 if not stored or not readable(self._rules, *chosen):  # a copy of a view may change types: SQLite's do
@@ -182,9 +182,12 @@ class SqlTable:
         """Hold one transaction of one connection: what others commit meanwhile is not seen."""
         with ExitStack() as stack:
             with told_as_source_error(self._bind, "opening a snapshot"):
-                connection = stack.enter_context(transaction(self._bind, self._rules, write=False))
+                connection = stack.enter_context(self._transaction())
                 held = stack.enter_context(self._held(connection))
             yield held
+
+    def _transaction(self) -> AbstractContextManager[Connection]:
+        return transaction(self._bind, self._rules, write=False, reads=self._origin.rests_on)
 
     @contextmanager
     def _held(self, connection: Connection) -> Iterator["SqlTable"]:
@@ -215,7 +218,7 @@ class SqlTable:
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "SqlTable":
         """Write the recoded table next to the original and put it in the target's place when it is complete."""
         parts = target_parts(target)
-        with writing(self._bind, self._rules, "recoding") as connection:
+        with writing(self._bind, self._rules, self._origin, "recoding") as connection:
             require_another(connection, self._rules, self._origin, parts)
             with self._held(connection) as held, temporary_tables(connection, self._rules) as temporary:
                 recoder = SqlRecoder(connection, self._rules, held._origin, held._describe(connection), temporary)
@@ -227,7 +230,7 @@ class SqlTable:
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
         """Copy columns into a staging table, let `verify` look at it, and only then swap it into place."""
         parts = target_parts(target)
-        with writing(self._bind, self._rules, "publishing") as connection:
+        with writing(self._bind, self._rules, self._origin, "publishing") as connection:
             require_another(connection, self._rules, self._origin, parts)
             described = {column.name: column for column in self._describe(connection)}
             require_columns(columns, tuple(described))
@@ -247,7 +250,7 @@ class SqlTable:
                 table = held.frequencies(columns)
             return FrequencySource(table).distribute(columns, make, targets=None, verify=verify)
         places = [target_parts(target) for target in targets]
-        with writing(self._bind, self._rules, "writing") as connection:
+        with writing(self._bind, self._rules, self._origin, "writing") as connection:
             for parts in places:
                 require_another(connection, self._rules, self._origin, parts)
             require_different(connection, self._rules, places)
@@ -273,7 +276,7 @@ class SqlTable:
         """Write other rows to a staging table, let `verify` look at it, and only then swap it into place."""
         parts = target_parts(target)
         check = arrived(rows, verify)
-        with writing(self._bind, self._rules, "writing") as connection:
+        with writing(self._bind, self._rules, self._origin, "writing") as connection:
             require_another(connection, self._rules, self._origin, parts)
             with temporary_tables(connection, self._rules) as temporary:
                 columns, query = drawn_query(temporary, arrow_rows(rows))

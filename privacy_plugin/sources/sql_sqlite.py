@@ -76,7 +76,7 @@ class SqliteRules:
         """Read the rows of a query."""
         return fetch_rows(connection, query, measures)
 
-    def hold(self, connection: Connection, *, write: bool) -> None:
+    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by hand: Python's driver begins a transaction only before it writes."""
         if not _driver(connection).in_transaction:
             run(connection, "BEGIN IMMEDIATE" if write else "BEGIN")

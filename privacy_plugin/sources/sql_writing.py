@@ -41,30 +41,32 @@ def create_as(connection: Connection, name: str, query: sa.Select[Any], *, tempo
 
 
 @contextmanager
-def transaction(bind: Engine | Connection, rules: Rules, *, write: bool) -> Iterator[Connection]:
+def transaction(
+    bind: Engine | Connection, rules: Rules, *, write: bool, reads: tuple[str, ...]
+) -> Iterator[Connection]:
     """Open a transaction whose queries all see one state; a caller's own transaction is joined, not ended."""
     if isinstance(bind, Engine):
         engine = bind.execution_options(isolation_level=rules.isolation) if rules.isolation else bind
         with engine.connect() as own, session(own) as connection:
-            rules.hold(connection, write=write)
+            rules.hold(connection, write=write, reads=reads)
             yield connection
             with told_as_source_error(bind, "committing"):
                 connection.commit()
         return
-    with session(bind), _joined(bind, rules, write=write):
+    with session(bind), _joined(bind, rules, write=write, reads=reads):
         yield bind
 
 
 @contextmanager
-def _joined(bind: Connection, rules: Rules, *, write: bool) -> Iterator[Connection]:
+def _joined(bind: Connection, rules: Rules, *, write: bool, reads: tuple[str, ...]) -> Iterator[Connection]:
     joined = bind.in_transaction()
     if joined and rules.savepoints:
-        rules.hold(bind, write=write)
+        rules.hold(bind, write=write, reads=reads)
         with bind.begin_nested():
             yield bind
         return
     try:
-        rules.hold(bind, write=write)
+        rules.hold(bind, write=write, reads=reads)
         yield bind
     except BaseException:
         if not joined:
@@ -76,9 +78,9 @@ def _joined(bind: Connection, rules: Rules, *, write: bool) -> Iterator[Connecti
 
 
 @contextmanager
-def writing(bind: Engine | Connection, rules: Rules, doing: str) -> Iterator[Connection]:
+def writing(bind: Engine | Connection, rules: Rules, source: Origin, doing: str) -> Iterator[Connection]:
     """Open the transaction in which all is written or nothing."""
-    with told_as_source_error(bind, doing), transaction(bind, rules, write=True) as connection:
+    with told_as_source_error(bind, doing), transaction(bind, rules, write=True, reads=source.rests_on) as connection:
         yield connection
 
 

@@ -1,5 +1,6 @@
 """What is particular to PostgreSQL: collations, unusual types, settings of a connection, schemas."""
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
@@ -12,7 +13,7 @@ from psycopg.types.numeric import FloatLoader
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.sources import open_source, sql_table
+from privacy_plugin.sources import SqlTable, open_source, sql_table
 from tests.sources.databases import run
 from tests.sources.reading import values
 
@@ -253,6 +254,50 @@ def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:
     with pytest.raises(ColumnError):
         source.publish("copy", columns=["b"], verify=lambda copy: None)
     assert source.publish("copy", columns=["a"], verify=lambda copy: None).row_count() == 2
+
+
+@pytest.mark.parametrize("name", ["t", "seen"])
+def test_a_table_that_is_being_filled_anew_is_not_empty(postgresql: sa.Engine, name: str) -> None:
+    """To a transaction that settled on a state before, a table that was emptied meanwhile has no rows at all."""
+    run(postgresql, "CREATE TABLE t AS SELECT 1 AS a, 2 AS b", "CREATE VIEW seen AS SELECT * FROM t")
+    source = sql_table(postgresql, name)
+    asked: list[Callable[[], int]] = [
+        lambda: source.recode(Recoding(keep=("a",), mappings={"a": {1: "one"}}), target="r").row_count(),
+        lambda: source.publish("copy", columns=["a"], verify=lambda copy: None).row_count(),
+        lambda: _held_rows(source),
+    ]
+    for ask in asked:
+        writer = postgresql.connect()
+        writer.exec_driver_sql("TRUNCATE t")
+        writer.exec_driver_sql("INSERT INTO t VALUES (1, 2), (1, 3)")
+        ending = threading.Timer(0.3, writer.commit)
+        ending.start()
+        assert ask() == 2
+        ending.join()
+        writer.close()
+
+
+def _held_rows(source: SqlTable) -> int:
+    with source.snapshot() as held:
+        return held.row_count()
+
+
+def test_what_cannot_be_locked_is_read(postgresql: sa.Engine) -> None:
+    role = f"some_{postgresql.url.database}"
+    run(
+        postgresql,
+        "CREATE TABLE t AS SELECT 1 AS a, 2 AS b",
+        "CREATE MATERIALIZED VIEW m AS SELECT * FROM t",
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT SELECT (a) ON t TO {role}",
+    )
+    assert _held_rows(sql_table(postgresql, "m")) == 1
+    limited = sa.create_engine(postgresql.url.set(username=role))
+    picked = sa.select(sa.table("t", sa.column("a")))
+    assert _held_rows(sql_table(limited, picked)) == 1
+    limited.dispose()
+    with pytest.raises(SourceError, match=r"does it exist\?.*42P01"):
+        _held_rows(sql_table(postgresql, "nowhere"))
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
