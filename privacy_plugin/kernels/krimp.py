@@ -36,8 +36,8 @@ class CodeTable:
 
     @property
     def ratio(self) -> float:
-        """Length over length with single items only."""
-        return self.length / self.standard_length
+        """Length over length with single items only; 1 where one item is all there is, which takes no bits at all."""
+        return self.length / self.standard_length if self.standard_length else 1.0
 
 
 def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: Itemsets) -> CodeTable:
@@ -48,8 +48,10 @@ def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: I
     out, least used first (of equals, the last in cover order); what is no longer used leaves. Cost: a
     cover of the rows that hold the candidate, for each candidate.
     """
-    if len(offsets) != len(counts) + 1 or not len(items):
-        raise ParameterError("krimp needs rows with items, and one offset more than rows")
+    if len(offsets) != len(counts) + 1:
+        raise ParameterError("krimp needs one offset more than rows")
+    if not len(items):
+        raise ParameterError("every value is missing: there are no items to describe the rows with")
     universe = int(items.max()) + 1
     if len(candidates.items) and int(candidates.items.max()) >= universe:
         raise ParameterError("a candidate holds an item that no row has")

@@ -183,6 +183,15 @@ def test_the_code_table_of_a_release_says_what_the_release_says() -> None:
         pp.sanitized_krimp(data)  # exact rows have no account
 
 
+@pytest.mark.parametrize("values", [["a"] * 5, ["a", None]])
+def test_one_item_alone_takes_no_bits_and_is_not_compressed(values) -> None:
+    cells = pp.randomized_response(pd.DataFrame({"x": values}), columns=["x"], epsilon=40)
+    assert pp.sanitized_krimp(cells).ratio == 1
+    empty = pp.randomized_response(pd.DataFrame({"x": [None] * 3}), columns=["x"], epsilon=40)
+    with pytest.raises(ParameterError, match="every value is missing"):
+        pp.sanitized_krimp(empty)
+
+
 def test_missing_values_are_no_items() -> None:
     rows = CodedRows.of(
         FrequencyTable.from_rows(["x", "y"], [("a", None), (None, "b"), ("c", "b")]), given=None, domains=None
