@@ -86,6 +86,6 @@ def build_step(
                 population=None if population is None else population.data(context, handed, None),
             )
             made, metadata = make(run)
-        return materialized(made, reads=reads, metadata=metadata)
+        return materialized(made, reads=reads, target=run.target, metadata=metadata)
 
     return step

@@ -33,6 +33,8 @@ def placed(target: str | None, *, reads: Upstream, context: StepContext, partiti
     if target is None or partition is None:
         return target
     if reads.table is None:
+        if "/" in partition or "\\" in partition:  # it may lead out of the folder, or to the file of another partition
+            raise ParameterError(f"the key of partition {partition!r} is a path, which names no file; rename it")
         return target.replace("{partition}", partition)
     engine = getattr(context.resources, reads.warehouse).engine
     if engine.dialect.name in EMBEDDED:
@@ -53,8 +55,13 @@ def _require_own_name(context: StepContext, partitions: Any, partition: str) -> 
         )
 
 
-def materialized(made: Any, *, reads: Upstream, metadata: Mapping[str, Any]) -> dg.MaterializeResult[Any]:
-    """Return what Dagster records: of a frame also the value, for the IO manager; a table is where it is."""
+def materialized(
+    made: Any, *, reads: Upstream, target: str | None, metadata: Mapping[str, Any]
+) -> dg.MaterializeResult[Any]:
+    """Return what Dagster records: of a frame also the value, for the IO manager, and of a file its path.
+
+    A table is where it is.
+    """
     if reads.table is not None:
         return dg.MaterializeResult(metadata=metadata)
-    return dg.MaterializeResult(value=made, metadata=metadata)
+    return dg.MaterializeResult(value=made if target is None else target, metadata=metadata)

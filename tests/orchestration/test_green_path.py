@@ -8,9 +8,7 @@ import dagster as dg
 import pandas as pd
 import pytest
 
-from privacy_plugin.orchestration import (
-    build_anonymized_asset,
-)
+from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.plan import load_plan
 from privacy_plugin.policy import Policy
 from tests.orchestration.pipeline import (
@@ -125,6 +123,27 @@ def test_frames_of_an_io_manager_take_the_same_path(pipeline: Pipeline) -> None:
     frame = later.output_for_node("release")
     assert list(frame.columns) == ["age", "zip", "disease"]
     assert frame.groupby(["age", "zip"]).size().min() >= 3
+
+
+def test_files_of_an_io_manager_take_the_same_path(pipeline: Pipeline, tmp_path: Path) -> None:
+    """Their paths are handed over: what is open has no form that an IO manager could keep."""
+
+    @dg.asset
+    def raw() -> str:
+        raw_rows().to_csv(tmp_path / "raw.csv", index=False)
+        return str(tmp_path / "raw.csv")
+
+    anonymized, release = tmp_path / "anonymized.csv", tmp_path / "release.csv"
+    pipeline.definitions = [
+        raw,
+        build_anonymized_asset(name="anonymized", asset="raw", policy=pipeline.policy, target=str(anonymized)),
+        build_privacy_checks(asset="anonymized", policy=pipeline.policy),
+        build_release_asset(name="release", asset="anonymized", policy=pipeline.policy, target=str(release)),
+    ]
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert result.output_for_node("release") == str(release)
+    assert sorted(release.read_text().splitlines()) == sorted(anonymized.read_text().splitlines())
 
 
 def test_the_table_as_it_is_lets_nothing_through_and_overwrites_no_other_gates_word(any_pipeline: Pipeline) -> None:

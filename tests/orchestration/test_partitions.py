@@ -1,5 +1,6 @@
 """Every partition is judged, certified and released on its own."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -183,6 +184,30 @@ def test_keys_that_are_one_name_in_the_database(any_pipeline: Pipeline) -> None:
     refused = any_pipeline.run(partition_key="A")
     assert "the partitions 'A' and 'a' would replace each other" in errors(refused)
     assert len(any_pipeline.read("release_a") or ()) == 40
+
+
+def test_a_key_leads_to_no_other_file(pipeline: Pipeline, tmp_path: Path) -> None:
+    """Keys may come from outside: a sensor makes them of the names of files that arrive."""
+    safe_rows().to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "other.csv").touch()
+
+    @dg.asset(partitions_def=dg.DynamicPartitionsDefinition(name="arrivals"))
+    def judged() -> str:
+        return str(tmp_path / "people.csv")
+
+    target = str(tmp_path / "released" / "{partition}.csv")
+    common: dict[str, Any] = {"asset": judged, "policy": pipeline.policy}
+    release = build_release_asset(name="release", target=target, **common)
+    pipeline.definitions = [judged, build_privacy_checks(**common), release]
+    (tmp_path / "released").mkdir()
+    for key, accepted in {"first": True, "../other": False, "x/../first": False}.items():
+        pipeline.instance.add_dynamic_partitions("arrivals", [key])
+        assert pipeline.run("judged", partition_key=key).success
+        result = pipeline.run("release", partition_key=key)
+        assert result.success is accepted, errors(result)
+        assert accepted or "is a path, which names no file" in errors(result)
+    assert (tmp_path / "released" / "first.csv").read_text()
+    assert not (tmp_path / "other.csv").read_text()
 
 
 def test_a_run_over_several_partitions_is_refused_in_words(pipeline: Pipeline) -> None:
