@@ -35,7 +35,9 @@ class Spread:
         if not len(finite):
             return []
         distinct = np.unique(finite)
-        edges = distinct if len(distinct) <= _BARS else np.unique(np.quantile(distinct, np.linspace(0, 1, _BARS + 1)))
+        edges = distinct
+        if len(distinct) > _BARS:  # a bar begins at a value that there is, not at 242.99999999999997
+            edges = np.unique(np.quantile(distinct, np.linspace(0, 1, _BARS + 1), method="lower"))
         bars = np.clip(np.searchsorted(edges, self.values, side="right") - 1, 0, len(edges) - 1)
         people = np.zeros(len(edges), dtype=np.int64)
         np.add.at(people, bars, self.people)

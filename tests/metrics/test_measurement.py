@@ -1,0 +1,16 @@
+"""What a measurement tells of its spread."""
+
+import numpy as np
+
+from privacy_plugin.metrics.measurement import Spread
+
+
+def test_bars_begin_at_values_that_there_are():
+    """An edge between two values, or beside one by rounding, would count people before the bar that they belong to."""
+    values = np.arange(1, 1001, 3, dtype=np.float64)
+    bars = Spread(values=values, people=np.ones(len(values), dtype=np.int64)).histogram()
+    edges = [bar["from"] for bar in bars]
+    assert set(edges) <= set(values.tolist())
+    assert (edges[0], edges[-1]) == (values[0], values[-1])
+    assert sum(bar["people"] for bar in bars) == len(values)
+    assert len(bars) <= 25
