@@ -3,6 +3,8 @@
 import hashlib
 import os
 import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +62,27 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """Return where the plan lies that made an anonymized asset."""
         return self._made("plans") / f"{file_name(asset, partition)}.json"
 
-    def hand_over(self, certificate: Certificate, release: dg.AssetKey, partition: str | None = None) -> Path:
-        """Write the certificate that a release goes with."""
+    @contextmanager
+    def handing_over(
+        self, release: dg.AssetKey, partition: str | None = None
+    ) -> Iterator[Callable[[Certificate], Path]]:
+        """Give what writes the certificate that a release goes with; it takes its place when the release has happened.
+
+        Where the release fails, what stands there is still that of the release before.
+        """
         path = self._made("releases") / f"{file_name(release, partition)}.certificate.json"
         staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-        staging.write_text(certificate.to_json(), encoding="utf-8")
-        os.replace(staging, path)
-        return path
+
+        def written(certificate: Certificate) -> Path:
+            staging.write_text(certificate.to_json(), encoding="utf-8")
+            return path
+
+        try:
+            yield written
+            if staging.exists():
+                os.replace(staging, path)
+        finally:
+            staging.unlink(missing_ok=True)
 
     @property
     def _root(self) -> Path:

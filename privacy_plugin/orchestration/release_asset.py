@@ -63,12 +63,13 @@ def build_release_asset(
         store.require_open(rules, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
-        def verify(staged: Source) -> None:
-            with _rested_on(run, rules, staged) as (judged, population):
-                found = store.require(rules, staged, partition=run.partition, judged=judged, population=population)
-            covering.append((found, resource.hand_over(found, run.key, run.partition)))  # no paper, no release
+        with ledger_of(run.resources, books), resource.handing_over(run.key, run.partition) as written:
 
-        with ledger_of(run.resources, books):
+            def verify(staged: Source) -> None:
+                with _rested_on(run, rules, staged) as (judged, population):
+                    found = store.require(rules, staged, partition=run.partition, judged=judged, population=population)
+                covering.append((found, written(found)))  # no paper, no release
+
             released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
         if not covering:
             raise CertificateError(f"a source of kind {run.source.engine!r} released without asking for a certificate")

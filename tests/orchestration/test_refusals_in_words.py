@@ -86,3 +86,23 @@ def test_no_release_without_its_paper(pipeline: Pipeline) -> None:
     result = pipeline.run("release")
     assert not result.success
     assert pipeline.read("release") is None
+
+
+def test_the_paper_is_that_of_the_release_that_stands(any_pipeline: Pipeline) -> None:
+    """Verified, and not put in place because a view has its name: its paper would tell of rows that are not there."""
+    judging(any_pipeline)
+    assert any_pipeline.run().success
+    (paper,) = (any_pipeline.folder / "releases").iterdir()
+    before = paper.read_text()
+    for statement in ("CREATE TABLE kept AS SELECT * FROM release", "DROP TABLE release"):
+        any_pipeline.execute(statement)
+    any_pipeline.execute("CREATE VIEW release AS SELECT * FROM kept")
+    any_pipeline.write("judged", safe_rows(80))
+    assert any_pipeline.run("judged").success
+    assert "publishing failed" in errors(any_pipeline.run("release"))
+    assert list((any_pipeline.folder / "releases").iterdir()) == [paper]
+    assert paper.read_text() == before
+    any_pipeline.execute("DROP VIEW release")
+    assert any_pipeline.run("release").success
+    assert list((any_pipeline.folder / "releases").iterdir()) == [paper]
+    assert paper.read_text() != before
