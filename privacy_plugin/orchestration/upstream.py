@@ -52,6 +52,11 @@ class Upstream:
     def data(self, context: StepContext, handed: Mapping[str, Any], partition: str | None) -> Any:
         """Return what a source accepts; of a table, nothing is read yet."""
         if self.table is None:
+            if isinstance(handed[self.argument], dict):  # so do Dagster's IO managers hand over several partitions
+                raise ParameterError(
+                    f"several partitions of {self.key.to_user_string()!r} were handed over at once, and one is judged "
+                    "at a time; give partitions_def"
+                )
             return handed[self.argument]
         warehouse = getattr(context.resources, self.warehouse)
         if self.partition_column is None or partition is None:

@@ -143,6 +143,20 @@ def test_frames_are_handed_over_by_partition(pipeline: Pipeline) -> None:
     assert not pipeline.run("release", partition_key=FEBRUARY).success
 
 
+def test_a_gate_that_was_not_told_of_partitions_says_so(pipeline: Pipeline) -> None:
+    @dg.asset(partitions_def=MONTHS)
+    def judged() -> pd.DataFrame:
+        return safe_rows()
+
+    pipeline.definitions = [judged, *gate_and_release(pipeline, "judged")]
+    unchecked = dg.AssetSelection.assets("judged").without_checks()
+    assert all(pipeline.run_selection(unchecked, partition_key=month).success for month in MONTHS.get_partition_keys())
+    result = pipeline.run_selection(dg.AssetSelection.checks_for_assets("judged"))
+    (told, *_) = result.get_asset_check_evaluations()
+    assert not told.passed
+    assert "several partitions of 'judged' were handed over at once" in str(told.description)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
