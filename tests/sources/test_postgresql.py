@@ -214,6 +214,22 @@ def test_schemas_and_search_path(postgresql: sa.Engine) -> None:
     assert odd.row_count() == sql_table(postgresql, '"100%"."50%"').row_count() == 1
 
 
+@pytest.mark.parametrize("order", [(False, True), (True, False)])
+def test_names_that_differ_only_in_quotes_are_two(postgresql: sa.Engine, order: tuple[bool, bool]) -> None:
+    """Great Expectations says Visits for visits and "Visits" for itself; the second was read as the first."""
+    run(postgresql, "CREATE TABLE visits AS SELECT 1 AS a", 'CREATE TABLE "Visits" AS SELECT 2 AS a')
+    for quoted in order:
+        table = sa.table(sa.quoted_name("Visits", quote=quoted))
+        query = sa.select(sa.text("*")).select_from(table)
+        assert values(sql_table(postgresql, query), "a") == [2 if quoted else 1]
+    with postgresql.connect() as connection:
+        before = connection.get_execution_options()
+        _ = sql_table(connection, "visits").columns
+        after = connection.get_execution_options()
+    assert after["compiled_cache"] is postgresql._compiled_cache
+    assert "compiled_cache" not in before
+
+
 def test_a_target_whose_name_would_be_cut_off(postgresql: sa.Engine) -> None:
     """PostgreSQL would take both names for the one of the other table, and replace that."""
     other = "ä" * 31 + "x"
