@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from privacy_plugin.certificate import Certificate, CertificateStore
+from privacy_plugin.orchestration.launching import replaced_at_launch, require_as_defined
 
 OUTPUT_VARIABLE = "PRIVACY_PLUGIN_OUTPUT"
 REPORTS_VARIABLE = "PRIVACY_PLUGIN_REPORTS_URL"
@@ -24,7 +25,8 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
 
     Every gate has its own certificates, so that two gates of one dataset (as it is, and generalized) do not
     overwrite each other's word. The key is PRIVACY_PLUGIN_KEY or the user's own key file; runs on several machines
-    need the former and a folder they share.
+    need the former and a folder they share. A run's configuration cannot name another folder or address: both are
+    shown, and a configuration may ask for any variable of the environment, the key among them.
     """
 
     folder: str = Field(default=DEFAULT_FOLDER, description="Folder of certificates, reports and plans")
@@ -32,6 +34,12 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         default="",
         description=f"Address under which the folder of reports is served; left out, {REPORTS_VARIABLE} names it",
     )
+
+    _replaced: bool = PrivateAttr(default=False)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Notice a run whose configuration names another place than the definitions; whoever uses it is told."""
+        self._replaced = replaced_at_launch(context, {"folder": self.folder, "reports_url": self.reports_url})
 
     @classmethod
     def from_environment(cls, *, default: str = DEFAULT_FOLDER) -> "CertificateStoreResource":
@@ -86,6 +94,7 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
 
     @property
     def _root(self) -> Path:
+        require_as_defined(self._replaced, "place of certificates and reports")
         return Path(self.folder).absolute()
 
     def _made(self, name: str) -> Path:

@@ -8,9 +8,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from privacy_plugin.errors import ParameterError
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger_in_use import LEDGER_VARIABLE, using_ledger
+from privacy_plugin.orchestration.launching import replaced_at_launch, require_as_defined
 from privacy_plugin.requirement import Requirement
 
 
@@ -29,17 +29,12 @@ class BudgetLedgerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Notice a run whose configuration names another ledger than the definitions; whoever asks it is told."""
-        schema = context.resource_def.config_schema if context.resource_def else None
-        defined = schema.default_value["url"] if schema is not None and schema.default_provided else self.url
-        self._replaced = self.url != (os.environ.get(defined["env"]) if isinstance(defined, dict) else defined)
+        self._replaced = replaced_at_launch(context, {"url": self.url})
 
     @contextmanager
     def in_use(self) -> Iterator[BudgetLedger | None]:
         """Let a step ask and spend from this ledger; None where no address is known, which gates then say."""
-        if self._replaced:
-            raise ParameterError(
-                "the run's configuration names another ledger than the definitions; launch it without, or change those"
-            )
+        require_as_defined(self._replaced, "ledger")
         address = self.url or os.environ.get(LEDGER_VARIABLE, "")
         if not address:
             yield None

@@ -1,6 +1,7 @@
 """Rare values are seeded everywhere, and nothing that is written down afterwards holds one of them."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -54,6 +55,24 @@ def test_an_error_of_a_driver_is_told_without_its_text(
     assert "RuntimeError" in told
     for marker in MARKERS:
         assert marker not in told
+
+
+@pytest.mark.parametrize("field", ["folder", "reports_url"])
+def test_no_run_has_the_key_told_by_asking_for_it_as_a_place(
+    pipeline: Pipeline, field: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever launches a run may put a variable of the environment in the place of what a resource was given."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", f"{NAME}, which is the key")
+    marked(pipeline)
+    assert pipeline.run("anonymized").success
+    asking = {"resources": {"certificates": {"config": {field: {"env": "PRIVACY_PLUGIN_KEY"}}}}}
+    for selected in ("anonymized", "release"):
+        refused = pipeline.run(selected, run_config=asking)
+        assert "names another place of certificates and reports than the definitions" in errors(refused)
+    assert NAME not in written_down(pipeline, caplog)
+    assert pipeline.run("release").success
 
 
 def test_the_search_would_find_a_leak(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> None:
