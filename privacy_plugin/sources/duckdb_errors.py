@@ -38,7 +38,10 @@ def _fault_of_file(words: str) -> str:
     found = _LINE.match(words)
     if found is None:
         return ""
-    fault = "not one value a column, a quote that is not closed, or text that is not UTF-8"
+    fault = (
+        "not one value a column (a .csv is separated by commas as soon as its first line has one), a quote that is not "
+        "closed, or text that is not UTF-8"
+    )
     if _TOO_LONG in words:
         fault = "longer than DuckDB reads from CSV; write the table as Parquet"
     return f", line {found[1]} of the file: {fault}"

@@ -60,6 +60,7 @@ def test_tsv(tmp_path: Path) -> None:
     ("content", "error", "words"),
     [
         ("a,b\n1,2,3\n", SourceError, "line 2 of the file: not one value a column"),
+        ("a,b;c\n1;2\n", SourceError, "separated by commas as soon as its first line has one"),
         ("a,b\n1,2\n1\n", SourceError, "line 3 of the file: not one value a column"),
         ('a,b\n"marker-4711,2\n3,4\n', SourceError, "line 2 of the file: .* a quote that is not closed"),
         (b"a,b\n\xff,2\n", SourceError, "not UTF-8; convert it"),
