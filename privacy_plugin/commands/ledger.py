@@ -1,5 +1,6 @@
 """`ledger`: what randomized releases have spent of every dataset's privacy budget, and what is left."""
 
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,13 +75,13 @@ def ledger(
     return PASSED
 
 
-def _number(text: str, what: str) -> float | str:
+def _number(text: str, what: str) -> Decimal | str:
     """Read a number as it is written: 1, 0.5, 1e-6 or 1/3."""
     if "/" in text:
         return text
     try:
-        return float(text)
-    except ValueError:
+        return Decimal(text)
+    except InvalidOperation:
         raise ParameterError(f"{what} must be a number such as 1, 1e-6 or 1/3") from None
 
 

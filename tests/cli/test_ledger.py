@@ -1,5 +1,6 @@
 """The budget at the command line: the view, the cap, and the randomized methods of `anonymize`."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -147,3 +148,10 @@ def test_a_dataset_without_a_cap_is_told_from_one_that_spent_nothing(run: Run) -
     misspelt = run("ledger", "--dataset", "visit")
     assert misspelt.exit_code == 2
     assert "did you mean 'visits'?" in words(misspelt)
+
+
+def test_a_cap_is_the_number_that_was_written(place: Path, run: Run) -> None:
+    assert run("ledger", "--dataset", "visits", "--set-cap", "0.09999999999999999999").exit_code == 0
+    cap = BudgetLedger(f"sqlite:///{place / 'secretplace.db'}").cap(dataset="visits", unit="row")
+    assert cap is not None
+    assert cap.epsilon == Fraction("0.09999999999999999999")
