@@ -61,7 +61,7 @@ class FrequencyTable:
         recoded, dictionaries = [], []
         for column_codes, raw in zip(codes, raw_dictionaries, strict=True):
             positions, dictionary = canonical_dictionary(raw)
-            recoded.append(positions[column_codes] if len(positions) else column_codes.astype(np.int32))
+            recoded.append(positions.take(column_codes) if len(positions) else column_codes.astype(np.int32))
             dictionaries.append(dictionary)
         return _assemble(tuple(columns), recoded, dictionaries, counts, unit)
 
@@ -247,12 +247,15 @@ def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
 
 def canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     """Return the new position of each raw value, and the sorted canonical values."""
-    values = [canonical(value) for value in raw]
+    values = list(raw)
+    plain = one_plain_type(values)
+    if not plain:
+        values = [canonical(value) for value in values]
+        plain = one_plain_type(values)
     # Of one plain type, equal values and only those mean the same; otherwise keys tell apart what hashes alike.
-    keys: list[Any] = values if one_plain_type(values) else [key(value) for value in values]
-    by_key = dict(zip(keys, values, strict=True))
-    dictionary = tuple(sorted_values(by_key.values()))
-    numbers = {value if keys is values else key(value): number for number, value in enumerate(dictionary)}
+    keys: list[Any] = values if plain else [key(value) for value in values]
+    dictionary = tuple(sorted_values(dict(zip(keys, values, strict=True)).values()))
+    numbers = {value if plain else key(value): number for number, value in enumerate(dictionary)}
     return np.array([numbers[each] for each in keys], dtype=np.int32), dictionary
 
 
@@ -275,7 +278,7 @@ def _assemble(
     matrix = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
     remaining = []
     for position, (column_codes, dictionary) in enumerate(zip(codes, dictionaries, strict=True)):
-        selected = column_codes[rows]
+        selected = column_codes.take(rows)
         used = np.bincount(selected, minlength=len(dictionary)) > 0
         if used.all():
             matrix[:, position] = selected
@@ -290,7 +293,7 @@ def _merged(packed: Integers, size: int, counts: Integers, unit: str | None) -> 
     """Return one of equal rows each, in ascending order, with its count; an engine's rows are distinct already."""
     order = ascending(packed, size)
     if order is not None:
-        return order, counts[order]
+        return order, counts.take(order)
     if unit is not None:
         raise ParameterError(
             f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "

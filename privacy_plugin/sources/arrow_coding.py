@@ -12,9 +12,7 @@ from privacy_plugin.sources.coding import CodedColumn, code_exactly
 
 def code_array(column: Any, name: str) -> CodedColumn:
     """Code one column: its distinct values become Python objects, once each."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(array, pa.ChunkedArray):  # too much text for one piece
-        array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
+    array = _one_piece(column) if isinstance(column, pa.ChunkedArray) else column
     extension = getattr(array.type, "extension_name", None)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
@@ -32,6 +30,15 @@ def code_array(column: Any, name: str) -> CodedColumn:
         indices = pc.fill_null(indices, pa.scalar(len(values), indices.type))
         values.append(None)
     return CodedColumn(codes=indices.to_numpy(), values=values)
+
+
+def _one_piece(column: Any) -> Any:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    array = column.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # too much text for one piece
+        array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
+    return array
 
 
 def _plain(array: Any) -> Any:

@@ -25,6 +25,7 @@ from privacy_plugin.sources.duckdb_terms import (
     OWN,
     SCHEME,
     cell_text,
+    counting_query,
     group_decoder,
     group_term,
     quote,
@@ -52,21 +53,14 @@ class DuckDBRelation:
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in DuckDB; one row a group comes back."""
         require_columns(columns, self.columns)
-        labels = [f"c{position}" for position in range(len(columns))]
-        terms = [f"{self._term(name)} AS {label}" for name, label in zip(columns, labels, strict=True)]
-        absent, people = "0", f"{OWN}.count(*)"
         if unit is not None:
             require_columns([unit], self.columns, role="unit")
-            absent = f"{OWN}.count(CASE WHEN {self._term(unit)} IS NULL THEN 1 END)"
-            people = f"{OWN}.count(DISTINCT {self._term(unit)})"
-        query = (
-            f"SELECT {', '.join(terms)}, {absent} AS absent, {people} AS n FROM {ALIAS} "
-            f"GROUP BY {', '.join(self._term(name) for name in columns)}"
-        )
+        person = None if unit is None else self._term(unit)
+        query = counting_query(ALIAS, [self._term(name) for name in columns], person)
         with told_as_source_error("grouping", self._relation):
             groups = self._asked(query).to_arrow_table()
-        coded = [self._decoded(name, groups.column(label)) for name, label in zip(columns, labels, strict=True)]
-        missing = int(groups.column("absent").to_numpy().sum()) if groups.num_rows else 0
+        coded = [self._decoded(name, groups.column(position)) for position, name in enumerate(columns)]
+        missing = 0 if unit is None else int(groups.column("absent").to_numpy().sum())
         table = grouped_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
         require_groups(table.distinct, self.row_count)
         return table

@@ -73,6 +73,15 @@ def group_term(column: str, kind: str) -> str:
     return f'{text} COLLATE "C"'
 
 
+def counting_query(source: str, terms: Sequence[str], person: str | None = None) -> str:
+    """Return the query that counts the rows of every group (c0, c1, ... and n), or its people and rows of nobody."""
+    named = ", ".join(f"{term} AS c{number}" for number, term in enumerate(terms))
+    measures = f"{OWN}.count(*) AS n"
+    if person is not None:
+        measures = f"{OWN}.count(CASE WHEN {person} IS NULL THEN 1 END) AS absent, {OWN}.count(DISTINCT {person}) AS n"
+    return f"SELECT {named}, {measures} FROM {source} GROUP BY {', '.join(terms)}"
+
+
 def group_decoder(kind: str) -> Callable[[Any], Any] | None:
     """Return what turns a term's value back into the column's: huge numbers travel as text."""
     return _whole_number if kind in _HUGE else None

@@ -3,10 +3,10 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
-Handler = Callable[[int, Any], Any]
+Handler = Callable[[int, Any], Any]  # what is ignored, or ends the process, has none
 
 
 @contextmanager
@@ -21,36 +21,32 @@ def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
         yield
         return
     raised: list[BaseException] = []
-    with ExitStack() as stack:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            stack.enter_context(_told(number, interrupt, raised))
-        try:
-            yield
-        except Exception:
-            if raised:
-                raise raised[-1] from None
-            raise
-
-
-@contextmanager
-def _told(number: int, interrupt: Callable[[], None], raised: list[BaseException]) -> Iterator[None]:
-    before = signal.getsignal(number)
-    if not callable(before):  # ignored, or the end of the process: nothing is raised
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    told = {number: _telling(own, interrupt, raised) for number, own in before.items() if callable(own)}
+    try:
+        for number, handler in told.items():
+            signal.signal(number, handler)
         yield
-        return
+    except Exception:
+        if raised:
+            raise raised[-1] from None
+        raise
+    finally:
+        for number, handler in told.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, before[number])
 
-    def handler(signal_number: int, frame: Any) -> None:
+
+def _telling(own: Handler, interrupt: Callable[[], None], raised: list[BaseException]) -> Handler:
+    """Return a signal's own handler, which tells the database of what it raises."""
+
+    def handler(number: int, frame: Any) -> None:
         try:
-            before(signal_number, frame)
+            own(number, frame)
         except BaseException as end:
             raised.append(end)
             with suppress(Exception):  # a server that cannot be reached has nothing to be told
                 interrupt()
             raise
 
-    signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        if signal.getsignal(number) is handler:
-            signal.signal(number, before)
+    return handler

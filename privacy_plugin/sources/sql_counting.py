@@ -18,16 +18,7 @@ def counted(
     """Count the rows, or the distinct values of a unit, of every combination of values of columns."""
     if unit is not None and not rules.stored_as_meant(unit):  # two stored values may mean one person
         return count_units(counted(connection, rules, origin, [*columns, unit]), unit.name)
-    terms = [rules.term(origin, column) for column in columns]
-    count = rules.functions.count
-    measures = [count(sa.literal_column("*")).label("n")]
-    if unit is not None:
-        person = rules.term(origin, unit)
-        absent = count(sa.case((person.is_(None), 1))).label("absent")
-        measures = [absent, count(sa.distinct(person)).label("n")]
-    labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
-    query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
-    groups, numbers = rules.fetch(connection, query, measures=len(measures))
+    groups, numbers = rules.grouped(connection, origin, columns, unit)
     coded = [_decoded(rules, column, group) for column, group in zip(columns, groups, strict=True)]
     absent_rows = 0 if unit is None else int(numbers[0].sum())
     names = [column.name for column in columns]

@@ -12,7 +12,7 @@ from privacy_plugin.sources import duckdb_terms
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, grouped, run
 
 
 class DuckDBRules:
@@ -26,7 +26,12 @@ class DuckDBRules:
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Describe the query natively: reflection is broken between duckdb_engine and SQLAlchemy 2.1."""
-        relation = _relation(connection, origin.everything())
+        named = origin.text is not None
+        relation = (
+            _raw(connection).sql(f"SELECT * FROM {origin.text}")
+            if named
+            else _relation(connection, origin.everything())
+        )
         kinds = [str(kind) for kind in relation.types]
         return tuple(SqlColumn(name=n, type=k) for n, k in zip(relation.columns, kinds, strict=True))
 
@@ -43,7 +48,7 @@ class DuckDBRules:
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
-        return sa.literal_column(duckdb_terms.group_term(_quoted(column), column.type))
+        return sa.literal_column(_term(column))
 
     def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
         """Compare column by column."""
@@ -67,13 +72,17 @@ class DuckDBRules:
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the result as Arrow on the same raw connection."""
-        table = _relation(connection, query).to_arrow_table()
-        coded, numbers = table.columns[:-measures], table.columns[-measures:]
-        names = table.column_names
-        return (
-            [code_array(column, name) for column, name in zip(coded, names, strict=False)],
-            [column.to_numpy().astype(np.int64) for column in numbers],
-        )
+        return _coded(_relation(connection, query), measures)
+
+    def grouped(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
+    ) -> Groups:
+        """Ask in text where that can be: SQLAlchemy needs 5% of the time that DuckDB takes to answer."""
+        if origin.text is None:
+            return grouped(self, connection, origin, columns, unit)
+        terms, person = [_term(column) for column in columns], None if unit is None else _term(unit)
+        query = duckdb_terms.counting_query(origin.text, terms, person)
+        return _coded(_raw(connection).sql(query), 1 if unit is None else 2)
 
     def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by the first query: DuckDB's transactions see one state."""
@@ -178,6 +187,15 @@ def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
+def _coded(relation: Any, measures: int) -> Groups:
+    table = relation.to_arrow_table()
+    coded, numbers = table.columns[:-measures], table.columns[-measures:]
+    return (
+        [code_array(column, name) for column, name in zip(coded, table.column_names, strict=False)],
+        [column.to_numpy().astype(np.int64, copy=False) for column in numbers],
+    )
+
+
 def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
     """Prepare a query on the raw connection: inside the transaction, if `hold` has begun one there."""
     compiled = query.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
@@ -187,6 +205,10 @@ def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
     order = getattr(compiled, "positiontup", None)
     given: Any = [parameters[name] for name in order] if order is not None else parameters
     return _raw(connection).sql(str(compiled), params=given)
+
+
+def _term(column: SqlColumn) -> str:
+    return duckdb_terms.group_term(_quoted(column), column.type)
 
 
 def _quoted(column: SqlColumn) -> str:

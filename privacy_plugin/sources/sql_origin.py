@@ -25,6 +25,7 @@ class Origin:
     clause: FromClause
     parts: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()  # the one table whose rows these are, if that can be told
+    text: str | None = None  # what follows FROM, where that is a name
 
     def column(self, name: str) -> Expression:
         """Return a column, quoted and qualified: SQLite reads an unknown name as text only where it is not."""
@@ -69,8 +70,10 @@ def _names(origin: Origin) -> set[str]:
 
 def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
     """Return the table with a name given in parts."""
-    clause = sa.table(quoted_name(quote_name(parts, dialect), False)).alias(ALIAS)
-    return Origin(label=f"table {'.'.join(parts)!r}", clause=clause, parts=parts, rests_on=parts)
+    quoted = quote_name(parts, dialect)
+    clause = sa.table(quoted_name(quoted, False)).alias(ALIAS)
+    label = f"table {'.'.join(parts)!r}"
+    return Origin(label=label, clause=clause, parts=parts, rests_on=parts, text=f"{quoted} AS {ALIAS}")
 
 
 def split_name(name: str) -> tuple[str, ...]:

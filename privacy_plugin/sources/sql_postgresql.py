@@ -16,7 +16,7 @@ from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_errors import state_of
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, grouped, insert_rows, names_of, run
 
 # PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
 # kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
@@ -109,6 +109,8 @@ class PostgresqlRules:
     def stored_as_meant(self, column: SqlColumn) -> bool:
         """Rely on the type."""
         return True
+
+    grouped = grouped
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query; what the driver cannot hand over it quotes."""

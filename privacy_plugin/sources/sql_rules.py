@@ -86,6 +86,11 @@ class Rules(Protocol):
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Run a query and return its columns as codes, but the last few, its measures, as numbers."""
 
+    def grouped(
+        self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
+    ) -> Groups:
+        """Count the rows of every group, or with a unit its rows of nobody and its people."""
+
     def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin a transaction, unless there is one, in which all queries see one state of the table that it reads."""
 
@@ -136,6 +141,22 @@ def run(connection: Connection, statement: str | sa.Executable) -> None:
         result = connection.execute(statement)
     if result.returns_rows:
         result.all()
+
+
+def grouped(
+    rules: Rules, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
+) -> Groups:
+    """Do what `Rules.grouped` says with SQLAlchemy's words."""
+    terms = [rules.term(origin, column) for column in columns]
+    count = rules.functions.count
+    measures = [count(sa.literal_column("*")).label("n")]
+    if unit is not None:
+        person = rules.term(origin, unit)
+        absent = count(sa.case((person.is_(None), 1))).label("absent")
+        measures = [absent, count(sa.distinct(person)).label("n")]
+    labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
+    query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
+    return rules.fetch(connection, query, measures=len(measures))
 
 
 def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> Groups:

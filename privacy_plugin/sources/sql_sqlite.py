@@ -12,7 +12,7 @@ from sqlalchemy.sql.operators import custom_op
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, grouped, insert_rows, names_of, run
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
 _ARGUMENTS = 100  # what every build lets a function take
@@ -71,6 +71,8 @@ class SqliteRules:
         """Rely on the declared type of a stored table: without one a number may stand beside its own text."""
         untyped = not column.type or "BLOB" in column.type.upper()
         return column.bytewise and not untyped and self.decoder(column) is None
+
+    grouped = grouped
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""
