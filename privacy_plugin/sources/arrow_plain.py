@@ -13,12 +13,12 @@ def plain(column: Any, name: str) -> Any:
     """Decode what keeps values of rows that are taken out, or that Arrow takes no rows of.
 
     These are runs, views of text, bytes and lists, dictionaries inside of lists and records and of them; and what is
-    written beside the fields of a type stays behind.
+    written beside the fields of a type stays behind. Of what means the same there is one form.
     """
     try:
         whole = _spelled_out(column)
         decoded = whole.type if pa.types.is_dictionary(whole.type) else _decoded(whole.type)
-        return whole if decoded.equals(whole.type, check_metadata=True) else whole.cast(decoded)
+        return _one_form(whole if decoded.equals(whole.type, check_metadata=True) else whole.cast(decoded))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise SourceError(
             f"column {name!r} is of type {column.type}, of which Arrow copies no rows; cast it to a plain type first"
@@ -30,6 +30,17 @@ def with_used_values(column: Any) -> Any:
     if not pa.types.is_dictionary(column.type):
         return column
     return column.cast(column.type.value_type).dictionary_encode()
+
+
+def _one_form(column: Any) -> Any:
+    """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
+    if pa.types.is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
+        return _one_form(column.cast(column.type.value_type)).dictionary_encode()
+    if pa.types.is_float16(column.type):  # of which Arrow computes nothing
+        return _one_form(column.cast(pa.float32())).cast(column.type)
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, pa.scalar(0, column.type)))
 
 
 def _spelled_out(column: Any) -> Any:

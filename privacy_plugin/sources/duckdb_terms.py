@@ -64,11 +64,9 @@ def quote(name: str) -> str:
 def group_term(column: str, kind: str) -> str:
     """Return the expression to group a (quoted) column by: no collation, NaN is missing, enumerations are text."""
     column, kind = shown(column, kind), shown_type(kind)
-    if kind in _EXACT or kind.startswith("DECIMAL("):
+    if kind in _EXACT or kind in _FLOATING or kind.startswith("DECIMAL("):
         return column
     _require_telling_text(kind)
-    if kind in _FLOATING:
-        return f"CASE WHEN {_is_nan(column)} THEN NULL ELSE {column} END"
     text = column if kind == "VARCHAR" else f"CAST({column} AS VARCHAR)"
     return f'{text} COLLATE "C"'
 
@@ -97,7 +95,12 @@ def shown_type(kind: str) -> str:
 
 
 def shown(column: str, kind: str) -> str:
-    """Return a (quoted) column with the type of `shown_type`."""
+    """Return a (quoted) column as it is released: with the type of `shown_type`, and one form of what means the same.
+
+    NaN is missing; adding zero makes -0.0 and 0.0 one.
+    """
+    if kind in _FLOATING:
+        return f"CASE WHEN {_is_nan(column)} THEN NULL ELSE {OWN}.add({column}, 0) END"
     return column if shown_type(kind) == kind else f"CAST({column} AS {shown_type(kind)})"
 
 
@@ -105,8 +108,6 @@ def cell_text(column: str, kind: str) -> str:
     """Return a text that tells any two values of the column apart and does not depend on settings; NULL if missing."""
     column, kind = shown(column, kind), shown_type(kind)
     _require_telling_text(kind)
-    if kind in _FLOATING:  # adding zero makes -0.0 and 0.0 one
-        return f"CASE WHEN {_is_nan(column)} THEN NULL ELSE CAST({OWN}.add({column}, 0) AS VARCHAR) END"
     if kind in _ZONED:  # its text follows the session's time zone; infinity has no epoch
         return f"coalesce(CAST({OWN}.{_ZONED[kind]}({column}) AS VARCHAR), CAST({column} AS VARCHAR))"
     if kind == "BLOB":

@@ -10,6 +10,7 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.arrow_plain import plain, with_used_values
 from privacy_plugin.sources.coding import CodedColumn, code_exactly
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
+from privacy_plugin.sources.pandas_forms import series_in_one_form
 from privacy_plugin.sources.protocol import Source, checked_names
 
 # Kinds of object columns whose equal values mean the same; others (True beside 1, lists, moments, of which Python calls
@@ -48,12 +49,16 @@ class PandasSource(LocalSource):
         """Put texts in the place of columns, and leave rows out; the index stays with its rows.
 
         What is attached to a frame, and categories that no row has, stay behind: they may tell of rows left out.
+        Values that mean the same get one form.
         """
         frame = self._frame[list(keep)].copy()
         frame.attrs = {}
         for name, values in texts.items():
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
+        for name in keep:
+            if name not in in_arrow:
+                frame[name] = series_in_one_form(frame[name])
         for name in in_arrow:
             frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__(), name))
         rows = frame if kept is None else frame[kept].copy()

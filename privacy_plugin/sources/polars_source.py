@@ -16,6 +16,7 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.coding import CodedColumn, code_exactly, grouped_table
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
+from privacy_plugin.sources.one_form import in_one_form
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 
 # What Arrow has no exact form for: Python objects would cross as their addresses in memory.
@@ -36,9 +37,9 @@ class PolarsSource(LocalSource):
         return self._frame.height
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group in polars, but Python objects one by one."""
+        """Group in polars, but one by one what it does not compare as we do."""
         names = [*columns, *([] if unit is None else [unit])]
-        if any(self._frame.schema.get(name) == pl.Object for name in names):
+        if any(_is_compared_here(self._frame.schema.get(name)) for name in names):
             return super().frequencies(columns, unit=unit)
         return _grouped(self._frame.lazy(), self._frame.schema, columns, unit)
 
@@ -67,8 +68,12 @@ class PolarsSource(LocalSource):
 
 def _copied(column: pl.Series, rows: Integers) -> pl.Series:
     """Copy rows of a column and nothing else: filtered or sliced, polars still stores the texts of the other rows."""
+    if column.dtype == pl.Object:
+        return pl.Series(column.name, in_one_form(column.to_list()), dtype=pl.Object)[rows]
     if column.dtype in _ONE_BY_ONE:
         return column[rows]
+    if column.dtype.is_float():  # to add zero changes nothing in polars
+        column = column.fill_nan(None).set(column == 0, 0)
     copy = pl.Series(column.name, column.to_arrow().take(pa.array(rows)), dtype=column.dtype)
     if not isinstance(column.dtype, pl.Enum):
         return copy.cast(_without_enumerations(column.dtype))
@@ -107,7 +112,7 @@ class PolarsLazySource:
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in polars' streaming engine."""
-        if any(kind == pl.Object for kind in self._schema.values()):
+        if any(map(_is_compared_here, self._schema.values())):
             return self._collected().frequencies(columns, unit=unit)
         return _grouped(self._frame, self._schema, columns, unit)
 
@@ -183,6 +188,15 @@ def _grouped(
     coded = [_coded(groups.to_series(position), name) for position, name in enumerate(columns)]
     absent = 0 if unit is None else int(groups.get_column("absent").sum())
     return grouped_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)
+
+
+def _is_compared_here(kind: Any) -> bool:
+    """Say whether values are Python objects, or have floats inside: polars calls [0.0] and [-0.0] equal."""
+    if isinstance(kind, pl.List | pl.Array):
+        return _is_compared_here(kind.inner) or kind.inner.is_float()
+    if isinstance(kind, pl.Struct):
+        return any(_is_compared_here(field.dtype) or field.dtype.is_float() for field in kind.fields)
+    return bool(kind == pl.Object)
 
 
 def _term(name: str, kind: Any) -> pl.Expr:

@@ -7,6 +7,7 @@ from privacy_plugin.errors import SourceError
 NAMES = (
     "array",
     "array_join",
+    "array_sort",
     "coalesce",
     "collect_list",
     "concat",
@@ -18,6 +19,7 @@ NAMES = (
     "isnotnull",
     "isnull",
     "map_entries",
+    "map_from_entries",
     "monotonically_increasing_id",
     "not",
     "octet_length",
@@ -25,6 +27,7 @@ NAMES = (
     "replace",
     "sha2",
     "sort_array",
+    "struct",
     "substring",
     "sum",
     "transform",

@@ -29,7 +29,7 @@ class SparkRecoder:
         labels = {name: f"s{position}" for position, name in enumerate(recoding.keep)}
         mappings = {name: self._mapping(name) for name in translator.coded_columns}
         joined = self._frame.select(
-            *[self._terms.bare(name).alias(label) for name, label in labels.items()],
+            *[self._terms.shown(name).alias(label) for name, label in labels.items()],
             *[self._terms.cell(name).alias(f"k{position}") for position, name in enumerate(mappings)],
         )
         for position, mapping in enumerate(mappings.values()):

@@ -147,7 +147,7 @@ class SparkSource:
         require_columns(columns, self.columns)
         with told_as_source_error("publishing"):
             by_content = self._frame.orderBy(self._terms.row_hash(columns))
-            copy = by_content.select(*map(self._terms.bare, columns)).localCheckpoint(eager=True)
+            copy = by_content.select(*map(self._terms.shown, columns)).localCheckpoint(eager=True)
         verify(SparkSource(copy))
         return copy
 
@@ -158,7 +158,7 @@ class SparkSource:
         require_no_targets(targets, "Spark")
         require_columns(columns, self.columns)
         with told_as_source_error("reading"):
-            held = SparkSource(self._frame.select(*map(self._terms.bare, columns)).localCheckpoint(eager=True))
+            held = SparkSource(self._frame.select(*map(self._terms.shown, columns)).localCheckpoint(eager=True))
         frames = tuple(held._numbered(wanted) for wanted in make(held.frequencies(columns)))
         verify([SparkSource(frame) for frame in frames])
         return frames
@@ -167,7 +167,7 @@ class SparkSource:
         """Repeat an example of every distinct row, with a number beside it."""
         names = wanted.table.columns
         labels, terms = [f"c{i}" for i in range(len(names))], [f"t{i}" for i in range(len(names))]
-        shown = [self._terms.column(name).alias(label) for name, label in zip(names, labels, strict=True)]
+        shown = [self._terms.shown(name).alias(label) for name, label in zip(names, labels, strict=True)]
         told = [self._terms.group(name).alias(term) for name, term in zip(names, terms, strict=True)]
         with told_as_source_error("reading"):
             distinct = self._frame.select(*shown, *told).dropDuplicates(terms)

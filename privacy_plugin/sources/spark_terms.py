@@ -22,6 +22,7 @@ _EXACT = (
     *([types.TimeType] if hasattr(types, "TimeType") else []),  # Spark 4.1
 )
 _FLOATING = (types.FloatType, types.DoubleType)
+_FORMS = (*_FLOATING, types.MapType)
 _UNQUOTED = (types.ArrayType, types.MapType, types.StructType, types.NumericType, types.BooleanType)
 
 # Types that a cast to text tells apart, whatever the session's settings, and whose collations it undoes.
@@ -47,15 +48,15 @@ class Terms:
         """Return the column as it is."""
         return functions.col("`" + name.replace("`", "``") + "`")
 
-    def bare(self, name: str) -> Column:
-        """Return the column without its metadata, which may list values."""
-        return self.column(name).alias(name, metadata={})
+    def shown(self, name: str) -> Column:
+        """Return the column as it is released: one form of what means the same, no metadata, which may list values."""
+        return _one_form(self.column(name), self._kinds[name]).alias(name, metadata={})
 
     def group(self, name: str) -> Column:
         """Return what to group by: binary collation, NaN as missing, nested values as text."""
         column, kind = self.column(name), self._kinds[name]
         if isinstance(kind, _FLOATING):
-            return functions.when(~functions.isnan(column), column)
+            return _one_form(column, kind)
         return column if isinstance(kind, _EXACT) else _text(column, kind)
 
     def cell(self, name: str) -> Column:
@@ -73,13 +74,54 @@ class Terms:
         return functions.sha2(functions.concat(*parts), 256)
 
 
+def _one_form(column: Column, kind: types.DataType) -> Column:
+    """Write what means the same in one way: NaN is missing, adding zero makes -0.0 and 0.0 one, maps are in order."""
+    if isinstance(kind, _FLOATING):
+        return functions.when(~functions.isnan(column), (column + functions.lit(0.0)).cast(kind))
+    if isinstance(kind, types.MapType):
+        return functions.map_from_entries(_ordered_entries(column, kind))
+    if isinstance(kind, types.ArrayType) and _has_forms(kind):
+        item = kind.elementType
+        return functions.transform(column, lambda value: _one_form(value, item))
+    if isinstance(kind, types.StructType) and _has_forms(kind):
+        fields = [_one_form(column.getField(field.name), field.dataType).alias(field.name) for field in kind.fields]
+        return functions.when(column.isNotNull(), functions.struct(*fields))
+    return column
+
+
+def _has_forms(kind: types.DataType) -> bool:
+    """Say whether two values inside of a nested one may mean the same."""
+    if isinstance(kind, types.StructType):
+        return any(_has_forms(field.dataType) for field in kind.fields)
+    return _has_forms(kind.elementType) if isinstance(kind, types.ArrayType) else isinstance(kind, _FORMS)
+
+
+def _ordered_entries(column: Column, kind: types.MapType) -> Column:
+    """Put the entries of a map in the order of the texts of their keys; Spark itself has one form of a key."""
+    ordered = functions.array_sort(
+        functions.map_entries(column), lambda one, other: _compared(*(_key_text(e, kind) for e in (one, other)))
+    )
+    return functions.transform(
+        ordered,
+        lambda entry: functions.struct(entry.getField("key"), _one_form(entry.getField("value"), kind.valueType)),
+    )
+
+
+def _key_text(entry: Column, kind: types.MapType) -> Column:
+    return _part(entry.getField("key"), kind.keyType)
+
+
+def _compared(one: Column, other: Column) -> Column:
+    return functions.when(one < other, -1).when(one > other, 1).otherwise(0)
+
+
 def _text(column: Column, kind: types.DataType) -> Column:
     """Write nested values in the manner of JSON, part by part.
 
     Spark's own JSON makes one character of all bytes that are no UTF-8, and writes keys of maps as Java does.
     """
-    if isinstance(kind, _FLOATING):  # adding zero makes -0.0 and 0.0 one
-        return functions.when(~functions.isnan(column), (column + functions.lit(0.0)).cast("string"))
+    if isinstance(kind, _FLOATING):
+        return _one_form(column, kind).cast("string")
     if isinstance(
         kind, types.DateType
     ):  # its text follows the session's calendar, where years before Christ look alike

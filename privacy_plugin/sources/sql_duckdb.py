@@ -26,12 +26,8 @@ class DuckDBRules:
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Describe the query natively: reflection is broken between duckdb_engine and SQLAlchemy 2.1."""
-        named = origin.text is not None
-        relation = (
-            _raw(connection).sql(f"SELECT * FROM {origin.text}")
-            if named
-            else _relation(connection, origin.everything())
-        )
+        nothing = f"SELECT * FROM {origin.text} WHERE 1=0"  # a view's sequence moves on when a query is only described
+        relation = _relation(connection, origin.everything()) if origin.text is None else _raw(connection).sql(nothing)
         kinds = [str(kind) for kind in relation.types]
         return tuple(SqlColumn(name=n, type=k) for n, k in zip(relation.columns, kinds, strict=True))
 

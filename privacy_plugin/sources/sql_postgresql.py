@@ -16,7 +16,7 @@ from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_errors import state_of
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, grouped, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
 
 # PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
 # kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
@@ -37,6 +37,7 @@ _NO_TIME = (
 _NO_TRANSACTION = "25P01"
 _NO_LOCK = ("42", "3F", "0A")  # not a table, not allowed; no such schema; another database
 _ENTRIES = 1664  # of one query: what it returns, and what it orders by
+_DIGITS = 1000  # of a numeric that was declared with a precision, at most
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
 
@@ -46,7 +47,7 @@ _PLAIN = default.DefaultDialect()  # quotes names that are sent as values, where
 class PostgresqlRules:
     """Collations, also nondeterministic ones, never decide what is equal."""
 
-    scheme = "postgresql-sha256-1"
+    scheme = "postgresql-sha256-2"
     isolation = "REPEATABLE READ"
     savepoints = True
     text_type = "text"
@@ -55,7 +56,8 @@ class PostgresqlRules:
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Look up the types; a domain counts as its base type, and an enumeration as text."""
         _require_own_names(connection)
-        names = checked_names(names_of(connection, origin)[0])
+        found = described(connection, origin)
+        names = checked_names([column[0] for column in found])
         types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
         plain = _bytewise_columns(connection, origin)
         columns = tuple(
@@ -65,8 +67,9 @@ class PostgresqlRules:
                 shown_as=shown_as,
                 bytewise=name in plain,
                 read_as_text=kind in _TIMES and connection.dialect.driver != _EXACT_DRIVER,
+                limited=_is_limited(*sizes),
             )
-            for name, (kind, shown_as) in zip(names, types, strict=True)
+            for (name, _, *sizes), (kind, shown_as) in zip(found, types, strict=True)
         )
         _require_exact_floats(connection, columns)
         return columns
@@ -98,9 +101,22 @@ class PostgresqlRules:
         return expression
 
     def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Cast away the types that list values, or may hold one that does."""
+        """Cast away the types that list values, or may hold one that does, and write in one form what means the same.
+
+        NaN is missing, -0.0 is 0.0, and without a declared scale 1.10 is 1.1; nullif keeps a declared one.
+        """
         expression = origin.column(column.name)
-        return expression if column.shown_as is None else sa.cast(expression, _Named(column.shown_as))
+        if column.shown_as is not None:
+            expression = sa.cast(expression, _Named(column.shown_as))
+        if column.type in _NUMERIC:
+            expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
+        if column.type in ("float4", "float8"):
+            return expression + sa.literal_column(f"0::pg_catalog.{column.type}")
+        if column.type == "numeric" and not column.limited:
+            return self.functions.trim_scale(expression)
+        if column.type == "bpchar" and not column.limited:  # the blanks at the end of which count for nothing
+            return sa.cast(sa.cast(expression, _Named("pg_catalog.text")), _Named("pg_catalog.bpchar"))
+        return expression
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Take the values as the driver reads them, unless it would write some alike: those come as text."""
@@ -200,13 +216,11 @@ class PostgresqlRules:
         return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
 
     def _cell(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
+        """Take what would be released, without the scale or length that a copy may have lost."""
         expression = self.shown(origin, column)
-        if column.type in ("float4", "float8"):
-            return sa.func.nullif(expression, sa.literal_column("'NaN'")) + sa.literal_column(
-                f"0::pg_catalog.{column.type}"
-            )
-        return sa.func.nullif(expression, sa.literal_column("'NaN'")) if column.type == "numeric" else expression
+        if column.type == "bpchar":
+            return sa.cast(expression, _Named("pg_catalog.text"))
+        return self.functions.trim_scale(expression) if column.type == "numeric" else expression
 
 
 class _Named(sa.types.UserDefinedType[Any]):
@@ -262,6 +276,11 @@ def _declared_types(connection: Connection, origin: Origin, names: Sequence[str]
     always = sa.select(sa.literal_column("1")).subquery("always")
     joined = always.outerjoin(nothing, sa.true())
     return [int(oid) for oid in connection.execute(sa.select(*types).select_from(joined)).one()]
+
+
+def _is_limited(display: int | None, internal: int | None, precision: int | None, *others: Any) -> bool:
+    """Read a driver's description: psycopg2 says -1 and 65535 where psycopg says nothing."""
+    return max(display or 0, internal or 0) > 0 or (precision is not None and precision <= _DIGITS)
 
 
 def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:

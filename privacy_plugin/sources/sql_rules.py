@@ -28,6 +28,7 @@ class SqlColumn:
     shown_as: str | None = None  # the type of the column where it is written, if its own could list values
     bytewise: bool = False  # its own equality is known to be that of the bytes
     read_as_text: bool = False  # the driver would write values alike that differ
+    limited: bool = False  # declared with a length or a precision, so that all its values are written alike
 
 
 # The types of tables of ours, in words that all databases understand.
@@ -75,7 +76,10 @@ class Rules(Protocol):
         """Return the expression so that a table made from it keeps every value as it is."""
 
     def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Return the column for a table that is written: with a type that tells nothing of rows which are not in it."""
+        """Return the column for a table that is written.
+
+        Its type tells nothing of rows that are not in it, and values that are judged as one have one form.
+        """
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Return what turns the term's values back into the column's values."""
@@ -206,10 +210,10 @@ def insert_rows(connection: Connection, name: str, rows: Sequence[Sequence[Any]]
         connection.execute(sa.insert(table), [dict(zip(names, row, strict=True)) for row in rows])
 
 
-def names_of(connection: Connection, origin: Origin) -> tuple[list[str], list[Any]]:
-    """Return names and driver types of the columns, from a query that returns no rows."""
+def described(connection: Connection, origin: Origin) -> list[tuple[Any, ...]]:
+    """Return what the driver says of the columns, their names first, from a query that returns no rows."""
     result = connection.execute(origin.everything())
     description: Any = result.cursor.description if result.cursor is not None else []
-    names, types = [column[0] for column in description], [column[1] for column in description]
+    columns = [tuple(column) for column in description]
     result.all()
-    return names, types
+    return columns

@@ -12,9 +12,11 @@ from sqlalchemy.sql.operators import custom_op
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, fetch_rows, grouped, insert_rows, names_of, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
+_REAL = ("REAL", "FLOA", "DOUB")  # what SQLite looks for in a declared type
+_TEXT = ("CHAR", "CLOB", "TEXT")
 _ARGUMENTS = 100  # what every build lets a function take
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
@@ -23,7 +25,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
 class SqliteRules:
     """Text is grouped byte by byte, whatever collation the column was declared with."""
 
-    scheme = "sqlite-sha256-1"
+    scheme = "sqlite-sha256-2"
     isolation = None
     savepoints = True
     text_type = "TEXT"
@@ -31,7 +33,7 @@ class SqliteRules:
 
     def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Return names with the declared types, which SQLite only tells of tables and views."""
-        names, _ = names_of(connection, origin)
+        names = [column[0] for column in described(connection, origin)]
         declared = _declared_types(connection, origin)
         plain = bool(origin.parts) and "collate" not in (_stored_definition(connection, origin.parts) or "collate")
         return tuple(SqlColumn(name=name, type=declared.get(name, ""), bytewise=plain) for name in names)
@@ -54,8 +56,8 @@ class SqliteRules:
         return sa.UnaryExpression(expression, operator=custom_op("+"))
 
     def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Change nothing: a declared type lists no values."""
-        return origin.column(column.name)
+        """Write 1.0 as 1, which it equals, and every moment in one way; a column of floats makes floats of both."""
+        return origin.column(column.name) if _declares(column, _REAL) else self._told(origin, column)
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
@@ -80,7 +82,9 @@ class SqliteRules:
 
     def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by hand: Python's driver begins a transaction only before it writes."""
-        if not _driver(connection).in_transaction:
+        driver = _driver(connection)
+        _bring_functions(driver)
+        if not driver.in_transaction:
             run(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
         run(connection, "SELECT count(*) FROM sqlite_master")
 
@@ -97,7 +101,8 @@ class SqliteRules:
             def finalize(self) -> int:
                 return len(collected)
 
-        driver, chosen = _driver(connection), [origin.column(column.name) for column in columns]
+        driver, chosen = _driver(connection), [self._told(origin, column) for column in columns]
+        _bring_functions(driver)
         if len(chosen) > _ARGUMENTS:
             driver.create_function("privacy_plugin_cells", -1, lambda *cells: ascii(cells), deterministic=True)
             parts = [chosen[start : start + _ARGUMENTS] for start in range(0, len(chosen), _ARGUMENTS)]
@@ -140,8 +145,27 @@ class SqliteRules:
             "PRAGMA legacy_alter_table = OFF",
         ]
 
+    def _told(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Return one form of what means the same, whatever the column is declared to be."""
+        stored = origin.column(column.name)
+        if self.decoder(column) is _moment:
+            return sa.func.privacy_plugin_moment(stored)
+        if _declares(column, _TEXT):
+            return stored
+        whole = sa.cast(stored, sa.Integer)
+        is_whole = sa.and_(sa.func.typeof(stored) == sa.literal_column("'real'"), stored == whole)
+        return sa.case((is_whole, whole), else_=stored)
+
 
 RULES = SqliteRules()
+
+
+def _bring_functions(driver: Any) -> None:
+    driver.create_function("privacy_plugin_moment", 1, _moment_text, deterministic=True)
+
+
+def _declares(column: SqlColumn, words: Sequence[str]) -> bool:
+    return any(word in column.type.upper() for word in words)
 
 
 def _driver(connection: Connection) -> Any:
@@ -209,3 +233,8 @@ def _moment(stored: Any) -> Any:
         return datetime.fromisoformat(stored) if isinstance(stored, str) and _MOMENT.fullmatch(stored) else stored
     except ValueError:
         return stored
+
+
+def _moment_text(stored: Any) -> Any:
+    moment = _moment(stored)
+    return moment.isoformat(" ") if isinstance(moment, datetime) else moment
