@@ -30,9 +30,9 @@ from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate import Rules, Verdict, in_lines
 from privacy_plugin.policy import Policy
 from privacy_plugin.signing import signature, signing_key
-from privacy_plugin.sources import Source
+from privacy_plugin.sources import Fingerprint, Source
 
-_FORMAT = 2  # one more whenever a certificate says more, or its fingerprints are taken in another way
+_FORMAT = 3  # one more whenever a certificate says more, or its fingerprints are taken in another way
 _PACKAGE = "privacy-plugin"
 
 
@@ -66,9 +66,25 @@ def issue(verdict: Verdict, *, key: bytes) -> Certificate:
     """Sign a verdict; one that passed must carry the fingerprint of the data it was passed for."""
     if verdict.passed and verdict.fingerprint is None:
         raise CertificateError("a passed verdict without a fingerprint says nothing about any data")
-    content = {"format": _FORMAT, "versions": _versions(), **verdict.to_dict()}
+    sealed = {
+        "people_fingerprint": _sealed(verdict.people_fingerprint, key),
+        "population_fingerprint": _sealed(verdict.population_fingerprint, key),
+    }
+    content = {"format": _FORMAT, "versions": _versions(), **verdict.to_dict(), **sealed}
     plain_content = json.loads(json.dumps(content))
     return Certificate(content=plain_content, signature=signature(plain_content, key))
+
+
+def _sealed(fingerprint: Fingerprint | None, key: bytes) -> dict[str, Any] | None:
+    """Hide the digest of what is not released: only whoever has the key can compare it with a guess of the rows.
+
+    A certificate goes with its release, and its digest over the unit could be tried with the people of each class in
+    every order, until it tells whose sensitive value is whose.
+    """
+    if fingerprint is None:
+        return None
+    told = fingerprint.to_dict()
+    return {**told, "digest": signature({"sealed": told}, key)}
 
 
 def require_certificate(
@@ -91,7 +107,7 @@ def require_certificate(
     """
     certificate = require_open(certificate, policy=policy, key=key, partition=partition)
     _require_columns(staged, policy.rules.released)
-    _require_same_data(certificate.content, policy.rules, staged=staged, judged=judged, population=population)
+    _require_same_data(certificate.content, policy.rules, key, staged=staged, judged=judged, population=population)
     for requirement in policy.requirements:
         if requirement.definition.needs_ledger:
             found = requirement.judge(staged)
@@ -146,7 +162,13 @@ def _require_columns(staged: Source, released: Sequence[str]) -> None:
 
 
 def _require_same_data(
-    content: dict[str, Any], rules: Rules, *, staged: Source, judged: Source | None, population: Source | None
+    content: dict[str, Any],
+    rules: Rules,
+    key: bytes,
+    *,
+    staged: Source,
+    judged: Source | None,
+    population: Source | None,
 ) -> None:
     """Take every fingerprint again that the verdict rests on."""
     if staged.fingerprint(rules.released).to_dict() != content.get("fingerprint"):
@@ -154,7 +176,7 @@ def _require_same_data(
     if rules.unit is not None:
         if judged is None:
             raise CertificateError(f"people were counted by {rules.unit!r}; the release needs the table that has it")
-        if judged.fingerprint(rules.judged).to_dict() != content.get("people_fingerprint"):
+        if _sealed(judged.fingerprint(rules.judged), key) != content.get("people_fingerprint"):
             raise CertificateError(
                 f"the rows do not belong to the people who were judged: {rules.unit!r} changed after the privacy checks"
             )
@@ -162,7 +184,7 @@ def _require_same_data(
         if population is None:
             raise CertificateError("a requirement compares with a second table; the release needs it too")
         compared = content.get("population_fingerprint") or {"columns": None}
-        if population.fingerprint(compared["columns"]).to_dict() != compared:
+        if _sealed(population.fingerprint(compared["columns"]), key) != compared:
             raise CertificateError(
                 "the population is not the one that was compared with: it changed after the privacy checks"
             )

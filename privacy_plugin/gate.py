@@ -95,7 +95,10 @@ class Verdict:
         return (*self.problems, *(finding.reason for finding in self.findings if not finding.passed))
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return plain data for every door."""
+        """Return plain data for every door.
+
+        A digest is told of what may be released, and of nothing else: whoever has one can try guesses of the rows.
+        """
         return {
             "dataset": self.dataset,
             "partition": self.partition,
@@ -104,13 +107,18 @@ class Verdict:
             "policy_digest": self.policy_digest,
             "rows": self.rows,
             "judged_at": self.judged_at,
-            "fingerprint": self.fingerprint.to_dict() if self.fingerprint else None,
-            "people_fingerprint": self.people_fingerprint.to_dict() if self.people_fingerprint else None,
-            "population_fingerprint": self.population_fingerprint.to_dict() if self.population_fingerprint else None,
+            "fingerprint": _told(self.fingerprint, openly=self.passed),
+            "people_fingerprint": _told(self.people_fingerprint),
+            "population_fingerprint": _told(self.population_fingerprint),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
         }
+
+
+def _told(fingerprint: Fingerprint | None, *, openly: bool = False) -> dict[str, Any] | None:
+    told = fingerprint.to_dict() if fingerprint else {}
+    return {name: value for name, value in told.items() if openly or name != "digest"} or None
 
 
 def in_lines(said: str, reasons: Sequence[str]) -> str:

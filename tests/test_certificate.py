@@ -156,6 +156,29 @@ def test_a_certificate_binds_whose_the_rows_are(tmp_path):
         store.require(BY_PEOPLE, staged, judged=open_source(people.assign(name="a")))
 
 
+def test_no_digest_lets_others_try_whose_the_rows_are(tmp_path):
+    """A certificate goes with its release: of k people in a class, k! guesses would tell whose value is whose."""
+    people = FRAME.assign(name=["a", "b", "c", "d"])
+    register = pd.DataFrame({"age": [30, 41] * 3})
+    policy = pp.Policy.from_dict(
+        {**GIVEN, "columns": BY_PEOPLE.roles, "requirements": [{"k_anonymity": {"at_least": 2}}]}
+    )
+    compared = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_map": {"at_least": 3}}]})
+    for judged, others, asked in ((people, None, policy), (FRAME, register, compared)):
+        verdict = asked.judge(judged, population=others, fingerprint=True)
+        hidden = verdict.people_fingerprint or verdict.population_fingerprint
+        told = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+        assert hidden.digest not in told
+        assert verdict.fingerprint.digest in told
+
+
+def test_the_digest_of_a_refused_table_is_not_told(tmp_path):
+    strict = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_anonymity": {"at_least": 50}}]})
+    verdict = strict.judge(FRAME, fingerprint=True)
+    told = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+    assert verdict.fingerprint.digest not in told
+
+
 def test_a_certificate_binds_the_population(tmp_path):
     register = pd.DataFrame({"age": [30, 41] * 3})
     policy = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_map": {"at_least": 3}}]})

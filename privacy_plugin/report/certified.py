@@ -21,8 +21,12 @@ def certified(content: ReportContent) -> Markup:
         ("Rows", f"{signed.get('rows', 0):,}"),
         ("Policy digest", element("code", str(signed.get("policy_digest")))),
         ("Fingerprint", element("code", str(fingerprint.get("digest", "none")))),
-        *([("Fingerprint with the unit", element("code", str(people["digest"])))] if people else []),
-        *([("Fingerprint of the population", element("code", str(population["digest"])))] if population else []),
+        *([("Fingerprint with the unit, sealed", element("code", str(people["digest"])))] if people else []),
+        *(
+            [("Fingerprint of the population, sealed", element("code", str(population["digest"])))]
+            if population
+            else []
+        ),
         ("Signature", element("code", certificate.signature)),
         ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
     ]
@@ -32,7 +36,8 @@ def certified(content: ReportContent) -> Markup:
             "p",
             "The release step takes the fingerprint of the very copy it is about to publish and compares it with this "
             "certificate: other data, another policy or a changed certificate cannot be released. Where people are "
-            "counted by a unit column, a population is compared with or a budget is limited, it looks at those again. "
+            "counted by a unit column, a population is compared with or a budget is limited, it looks at those again; "
+            "what is not released is sealed with the key, so that nobody without it can try guesses of the rows. "
             "The signature is a keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",
         ),
         definitions(pairs),

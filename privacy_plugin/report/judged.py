@@ -7,7 +7,6 @@ from privacy_plugin.gate import WITHHELD, Verdict
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
-from privacy_plugin.sources import Fingerprint
 
 _ROLE_WORDS = {
     "identifier": "identifies a person; never released",
@@ -30,7 +29,7 @@ def judged(content: ReportContent) -> Markup:
         ("Policy digest", element("code", policy.digest)),
         (
             "Fingerprint of the data",
-            _fingerprint(final.fingerprint, certified=content.certificate is not None),
+            _fingerprint(final, certified=content.certificate is not None),
         ),
         ("Made with", f"privacy-plugin {privacy_plugin.__version__}, Python {platform.python_version()}"),
     ]
@@ -50,9 +49,12 @@ def _unit(unit: str | None) -> str:
     return f"a person, found by the column {unit!r}" if unit else "a row; every person is assumed to have exactly one"
 
 
-def _fingerprint(taken: Fingerprint | None, *, certified: bool) -> list[Child]:
+def _fingerprint(final: Verdict, *, certified: bool) -> list[Child]:
+    taken = final.fingerprint
     if taken is None:
         return ["in the certificate" if certified else "not taken"]
+    if not final.passed:
+        return ["not told: whoever has it can try guesses of rows that are not released"]
     return [element("code", taken.digest), f" ({taken.scheme})"]
 
 

@@ -245,11 +245,22 @@ def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
         {"dataset": "d", "columns": {"age": "quasi_identifier"}, "requirements": [{"k_map": {"at_least": 2}}]}
     )
     whose = by_people.judge(everybody, fingerprint=True)
-    among = compared.judge(everybody[["age"]], population=everybody, fingerprint=True)
-    for asked, verdict, looked_at in (
-        (by_people, whose, whose.people_fingerprint),
-        (compared, among, among.population_fingerprint),
+    among = compared.judge(everybody[["age"]], population=pd.concat([everybody] * 2), fingerprint=True)
+    for asked, verdict, name, looked_at in (
+        (by_people, whose, "people_fingerprint", whose.people_fingerprint),
+        (compared, among, "population_fingerprint", among.population_fingerprint),
     ):
-        page = render_report(policy=asked, verdicts=[("judged", verdict)], certificate=issue(verdict, key=key))
+        certificate = issue(verdict, key=key)
+        page = Page(render_report(policy=asked, verdicts=[("judged", verdict)], certificate=certificate))
+        assert certificate.content[name]["digest"] in page.text
         assert looked_at is not None
-        assert looked_at.digest in Page(page).text
+        assert looked_at.digest not in page.text
+
+
+def test_the_digest_of_what_is_not_released_is_not_told() -> None:
+    lines = {"dataset": "d", "columns": {"age": "quasi_identifier"}, "requirements": [{"k_anonymity": {"at_least": 2}}]}
+    alone = pp.Policy.from_dict(lines)
+    refused = alone.judge(pd.DataFrame({"age": [30]}), fingerprint=True)
+    assert refused.fingerprint is not None
+    page = Page(render_report(policy=alone, verdicts=[("as it is", refused)]))
+    assert refused.fingerprint.digest not in page.text
