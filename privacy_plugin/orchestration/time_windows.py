@@ -1,6 +1,5 @@
-"""Partitions that are windows of time: from which key to which one their rows are."""
+"""Partitions that are windows of time: from where to where their rows are."""
 
-import re
 from datetime import datetime
 from typing import Any
 
@@ -8,26 +7,29 @@ import dagster as dg
 
 from privacy_plugin.errors import ParameterError
 
-_COARSE_TO_FINE = ["%Y", "%m", "%d", "%H", "%M", "%S"]
+_MOMENT = "%Y-%m-%d %H:%M:%S"  # as databases write it
+_KEYS = tuple(_MOMENT[:length] for length in range(2, len(_MOMENT) + 1, 3))
+_MIDNIGHT = tuple(datetime.min.strftime(f" {hour}") for hour in ("%H:%M:%S", "%H:%M", "%H"))
 
 
-def require_keys_in_order(partitions: Any) -> None:
-    """Refuse keys whose order as text is not that of time: 02.01.2024 would lie between 01.01.2024 and 01.02.2024."""
-    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        return
-    written = re.findall(r"%.", partitions.fmt)
-    if written != _COARSE_TO_FINE[: len(written)]:
+def require_keys_like_moments(partitions: Any) -> None:
+    """Refuse keys that are not written as databases write dates and moments, with which they are compared as text.
+
+    As text 2024-01-15 lies before 20231231, and 2024-01-31 08:15:00 before 2024-01-31-00:00.
+    """
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition) and partitions.fmt not in _KEYS:
         raise ParameterError(
-            f"partition_column is compared with the keys as text, and keys like {partitions.fmt} are not in the order "
-            "of time; write the year first, such as %Y-%m-%d"
+            f"partition_column is compared with the keys as text, and databases write no date or moment like "
+            f"{partitions.fmt}; give partitions_def an fmt that is the beginning of {_MOMENT}, the year first, such as "
+            f"fmt={_MOMENT[:8]!r} or fmt={_MOMENT[:14]!r}"
         )
 
 
-def end_of_window(partitions: Any, key: str) -> str | None:
-    """Return the key at which a partition ends and the next begins, or None where partitions are no windows of time.
+def window_of(partitions: Any, key: str) -> tuple[str, str] | None:
+    """Return where a partition begins and where the next one does, or None where partitions are no windows of time.
 
-    >>> end_of_window(dg.MonthlyPartitionsDefinition("2024-01-01"), "2024-02-01")
-    '2024-03-01'
+    >>> window_of(dg.MonthlyPartitionsDefinition("2024-01-01"), "2024-02-01")
+    ('2024-02-01', '2024-03-01')
     """
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
         return None
@@ -37,4 +39,9 @@ def end_of_window(partitions: Any, key: str) -> str | None:
             f"partition {key} does not begin when its key says, so that no column can be compared with it; "
             "write the hour into the keys, or leave the offset out"
         )
-    return window.end.strftime(partitions.fmt)
+    return _border(key), _border(window.end.strftime(partitions.fmt))
+
+
+def _border(key: str) -> str:
+    """Leave midnight out: as text, a day comes before its first hour."""
+    return next((key.removesuffix(hour) for hour in _MIDNIGHT if key.endswith(hour)), key)

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.time_windows import end_of_window, require_keys_in_order
+from privacy_plugin.orchestration.time_windows import require_keys_like_moments, window_of
 from privacy_plugin.sources.sql_origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec
@@ -61,10 +61,8 @@ class Upstream:
         warehouse = getattr(context.resources, self.warehouse)
         if self.partition_column is None or partition is None:
             return warehouse.table(self.table, partition=partition)
-        until = end_of_window(self.partitions, partition)
-        return warehouse.table(
-            self.table, partition=partition, partition_column=self.partition_column, partition_end=until
-        )
+        window = window_of(self.partitions, partition)
+        return warehouse.table(self.table, partition=partition, partition_column=self.partition_column, window=window)
 
 
 def upstream(
@@ -87,7 +85,7 @@ def upstream(
             "partition_column that says which rows belong to one"
         )
     if partition_column is not None:
-        require_keys_in_order(partitions)
+        require_keys_like_moments(partitions)
     return Upstream(
         key=asset_key(asset),
         argument=argument,

@@ -50,11 +50,11 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         *,
         partition: str | None = None,
         partition_column: str | None = None,
-        partition_end: str | None = None,
+        window: tuple[str, str] | None = None,
     ) -> SqlTable:
         """Name a table as a source, or the rows of one partition where a column says which those are.
 
-        They hold the partition's key; with a `partition_end` anything from the key to before that, as text: dates and
+        They hold the partition's key; with a `window` anything from its begin to before its end, as text: dates and
         moments as databases write them (2024-01-31 08:15:00) are in the order of time.
         """
         whole = sql_table(self.engine, table_name(name, partition=partition))
@@ -67,9 +67,9 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
         bytewise = "BINARY" if self.engine.dialect.name == "sqlite" else "C"
         held = sa.collate(sa.cast(column, sa.String), bytewise)
-        if partition_end is None:
+        if window is None:
             return sql_table(self.engine, everything.where(held == partition))
-        return sql_table(self.engine, everything.where(held >= partition, held < partition_end))
+        return sql_table(self.engine, everything.where(held >= window[0], held < window[1]))
 
     def dispose(self) -> None:
         """Close every connection."""

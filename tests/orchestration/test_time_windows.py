@@ -9,7 +9,7 @@ import pytest
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import WarehouseResource, build_privacy_checks
-from privacy_plugin.orchestration.time_windows import end_of_window
+from privacy_plugin.orchestration.time_windows import window_of
 from privacy_plugin.policy import Policy
 from tests.engines import postgresql_database
 from tests.orchestration.pipeline import policy_dict
@@ -17,6 +17,7 @@ from tests.orchestration.pipeline import policy_dict
 DAILY = dg.DailyPartitionsDefinition("2023-12-01")
 WEEKLY = dg.WeeklyPartitionsDefinition("2023-12-01")
 MONTHLY = dg.MonthlyPartitionsDefinition("2023-12-01")
+HOURLY = dg.HourlyPartitionsDefinition("2023-12-01 00:00", fmt="%Y-%m-%d %H:%M")
 MOMENTS = (
     "2023-12-31 23:59:59",
     "2024-01-01 00:00:00",
@@ -62,21 +63,31 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wareho
 def test_rows_from_the_first_moment_to_before_the_next_window(
     warehouse: WarehouseResource, partitions: Any, key: str, rows: int, column: str
 ) -> None:
-    until = end_of_window(partitions, key)
-    part = warehouse.table("visits", partition=key, partition_column=column, partition_end=until)
+    window = window_of(partitions, key)
+    part = warehouse.table("visits", partition=key, partition_column=column, window=window)
     assert part.row_count() == rows
 
 
 def test_every_row_is_in_one_window(warehouse: WarehouseResource) -> None:
-    for partitions in (DAILY, WEEKLY, MONTHLY):
+    for partitions in (DAILY, WEEKLY, MONTHLY):  # hours are too many to ask for each
         keys = [key for key in partitions.get_partition_keys() if key < "2024-03"]
         parts = [
             warehouse.table(
-                "visits", partition=key, partition_column="moment", partition_end=end_of_window(partitions, key)
+                "visits", partition=key, partition_column="moment", window=window_of(partitions, key)
             ).row_count()
             for key in keys
         ]
         assert sum(parts) == len(MOMENTS)
+
+
+@pytest.mark.parametrize(
+    ("key", "moments", "days"), [("2024-01-31 23:00", 1, 0), ("2024-02-01 00:00", 1, 1), ("2024-02-01 01:00", 0, 0)]
+)
+def test_hours(warehouse: WarehouseResource, key: str, moments: int, days: int) -> None:
+    """A day without an hour is its first moment."""
+    for column, rows in (("moment", moments), ("day", days)):
+        part = warehouse.table("visits", partition=key, partition_column=column, window=window_of(HOURLY, key))
+        assert part.row_count() == rows
 
 
 def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
@@ -87,20 +98,30 @@ def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
         connection.exec_driver_sql(
             "INSERT INTO visits VALUES ('2024-01'), ('2024-02'), ('2024-02'), ('2024-10'), (NULL)"
         )
-    until = end_of_window(months, "2024-02")
-    part = warehouse.table("visits", partition="2024-02", partition_column="month", partition_end=until)
+    window = window_of(months, "2024-02")
+    part = warehouse.table("visits", partition="2024-02", partition_column="month", window=window)
     assert part.row_count() == 2
     warehouse.dispose()
 
 
-def test_keys_that_are_not_in_the_order_of_time_are_refused_before_anything_runs() -> None:
-    by_day_first = dg.DailyPartitionsDefinition("01-01-2024", fmt="%d-%m-%Y")
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        dg.DailyPartitionsDefinition("01-01-2024", fmt="%d-%m-%Y"),
+        dg.DailyPartitionsDefinition("20240101", fmt="%Y%m%d"),
+        dg.DailyPartitionsDefinition("2024/01/01", fmt="%Y/%m/%d"),
+        dg.HourlyPartitionsDefinition("2024-01-01-00:00"),
+    ],
+    ids=lambda partitions: partitions.fmt,
+)
+def test_keys_that_are_not_like_moments_of_databases_are_refused_before_anything_runs(partitions: Any) -> None:
+    """As text, all days of 2024 come after 20231231: its partition had all of their rows."""
     with pytest.raises(ParameterError, match="year first"):
         build_privacy_checks(
             asset="judged",
             policy=Policy.from_dict(policy_dict()),
             table="judged",
-            partitions_def=by_day_first,
+            partitions_def=partitions,
             partition_column="day",
         )
 
@@ -108,4 +129,4 @@ def test_keys_that_are_not_in_the_order_of_time_are_refused_before_anything_runs
 def test_windows_that_begin_at_an_hour_of_their_own_are_refused() -> None:
     shifted = dg.DailyPartitionsDefinition("2024-01-01", hour_offset=6)
     with pytest.raises(ParameterError, match="does not begin when its key says"):
-        end_of_window(shifted, "2024-01-02")
+        window_of(shifted, "2024-01-02")
