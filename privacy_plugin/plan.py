@@ -248,6 +248,7 @@ def load_plan(path: str | Path) -> Plan:
             for levels, loss, feasible in given.get("lattice", ())
         )
         given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
+        given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
         return Plan(**given)
     except PrivacyPluginError:
         raise

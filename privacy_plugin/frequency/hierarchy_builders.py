@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -186,7 +186,8 @@ def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade"), forma
     """Generalize dates to periods: day, month, quarter, year, decade, century; `*` on top.
 
     Text is a date if it is ISO (1984-02-29), or in the `format`: %d, %m and %Y once each, %H, %M and %S if there is a
-    time. Names of months and years of two digits have no place in it: they mean something else elsewhere.
+    time. Names of months and years of two digits have no place in it: they mean something else elsewhere. A moment with
+    a time zone lies in the day that it is in UTC, be it text or not: where local days count, store those.
 
     >>> date_hierarchy(format="%d.%m.%Y").generalize("29.02.1984", 1)
     '1984-02'
@@ -237,6 +238,12 @@ def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str =
 
 def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[str, ...]]]:
     if isinstance(tree, Mapping):
+        unnamed = [name for name in tree if isinstance(name, bool) or not isinstance(name, str | int)]
+        if unnamed:  # YAML reads no and off as false
+            raise HierarchyError(
+                f"{len(unnamed)} group(s) of the tree have a name that is no text, but {type(unnamed[0]).__name__}; "
+                "put it in quotes"
+            )
         return [leaf for name, child in tree.items() for leaf in _leaves(child, (*groups, str(name)))]
     if isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
         return [leaf for child in tree for leaf in _leaves(child, groups)]
@@ -253,8 +260,9 @@ def _as_date(value: Value, written_as: str | None) -> date | None:
     if isinstance(value, date) or not isinstance(value, str):
         return value if isinstance(value, date) else None
     try:
-        return (datetime.strptime(value, written_as) if written_as else datetime.fromisoformat(value)).date()
-    except ValueError:
+        moment = datetime.strptime(value, written_as) if written_as else datetime.fromisoformat(value)
+        return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()  # as engines hand moments over
+    except (ValueError, OverflowError):
         return None
 
 
@@ -264,6 +272,6 @@ def _period(day: date, name: str) -> str:
         "month": f"{day.year:04d}-{day.month:02d}",
         "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
         "year": f"{day.year:04d}",
-        "decade": f"{day.year // 10}0s",
-        "century": f"{day.year // 100}00s",
+        "decade": f"{day.year // 10:03d}0s",
+        "century": f"{day.year // 100:02d}00-{day.year // 100:02d}99",
     }[name]

@@ -11,7 +11,7 @@ from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.risk_variants import Variant, require_variant, share_at_risk
+from privacy_plugin.metrics.risk_variants import Variant, about_threshold, require_variant, share_at_risk
 
 
 def require_options(
@@ -77,6 +77,7 @@ def journalist_risk(
         spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
         worst=worst_classes(joined.table, joined.classes, risks, lowest_first=False),
         details={"population": joined.everybody},
+        notes=about_threshold(threshold),
     )
 
 

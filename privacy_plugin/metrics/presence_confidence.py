@@ -131,6 +131,8 @@ def presence_confidence(
     value, highest = _lowest(counts, classes, lower, upper, asked)
     covered = _coverage(columns, codes, counts, others)
     notes = _notes(covered, low, coverage)
+    if low == 0 and high == 1:
+        notes += ("nobody's presence is outside of 0 to 1, so that this delta holds whatever the table",)
     if low > 0 and coverage == "required" and covered["uncovered_possible_tuples"] != 0:
         value, highest = 0, 0
     return PresenceConfidence(

@@ -7,7 +7,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.risk_variants import Variant, require_variant, share_at_risk
+from privacy_plugin.metrics.risk_variants import Variant, about_threshold, require_variant, share_at_risk
 
 
 @metric(
@@ -60,6 +60,7 @@ def reidentification_risk(
         classes=len(classes),
         spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
         worst=worst_classes(table, classes, risks, lowest_first=False),
+        notes=about_threshold(threshold),
     )
 
 

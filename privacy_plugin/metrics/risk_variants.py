@@ -20,6 +20,12 @@ def require_variant(variant: Variant = "highest", threshold: float | None = None
         raise ParameterError(f"threshold must lie between 0 and 1, not {threshold!r}")
 
 
+def about_threshold(threshold: float | None) -> tuple[str, ...]:
+    """Say so where a threshold asks nothing."""
+    vacuous = threshold is not None and exact(threshold, what="threshold") == 1
+    return ("no risk is above 1, so that a threshold of 1 counts nobody, whatever the table",) if vacuous else ()
+
+
 def share_at_risk(candidates: Integers, people: Integers, threshold: float | None) -> Fraction:
     """Return the share of people whose risk, one over their candidates, is strictly above the threshold."""
     limit = exact(threshold, what="threshold")

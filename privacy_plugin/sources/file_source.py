@@ -15,9 +15,11 @@ import pyarrow.parquet as pq
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.csv_lines import count_rows, has_rows_of_several_lines
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
 from privacy_plugin.sources.duckdb_errors import told_as_source_error
 from privacy_plugin.sources.duckdb_relation import DuckDBRelation
+from privacy_plugin.sources.duckdb_terms import OWN
 from privacy_plugin.sources.file_replacing import readable, replacing
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import JoinedGroups, Meaning
@@ -51,7 +53,8 @@ class FileSource:
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
         self._opened = _state(self._path)
         with told_as_source_error(f"reading {self._path.name!r}"), readable(self._path):
-            self._relation = DuckDBRelation(self._connection.sql(_query(self._path)))
+            self._query = _line_by_line(self._connection, self._path) or _query(self._path)
+            self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
 
     @property
@@ -70,7 +73,7 @@ class FileSource:
         if not isinstance(population, FileSource):
             return None
         with told_as_source_error(f"reading {population._path.name!r}"), readable(population._path):
-            other = DuckDBRelation(self._connection.sql(_query(population._path)))
+            other = DuckDBRelation(self._connection.sql(population._query))
         return self._relation.joined_groups(other, columns, meaning)
 
     def row_count(self) -> int:
@@ -176,6 +179,24 @@ def _query(path: Path) -> str:
         f"delim = {_literal(separator)}, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
         "hive_partitioning = false, strict_mode = true, null_padding = false, ignore_errors = false)"
     )
+
+
+def _line_by_line(connection: Any, path: Path) -> str | None:
+    """Return the query of one thread where several fail; they begin at lines, and values may go on over some.
+
+    One thread alone leaves out what follows a quote that is not closed: it must find as many rows as there are.
+    """
+    if path.suffix.lower() == ".parquet" or not has_rows_of_several_lines(path):
+        return None
+    query = _query(path)
+    alone = query.removesuffix(")") + ", parallel = false)"
+    try:
+        connection.sql(query).aggregate(f"{OWN}.count(*)").fetchall()
+    except duckdb.Error:
+        rows = count_rows(path, _header(path)[0])
+        found = connection.sql(alone).aggregate(f"{OWN}.count(*)").fetchall()
+        return alone if found == [(rows,)] else None
+    return None
 
 
 def _header(path: Path) -> tuple[str, tuple[str, ...]]:

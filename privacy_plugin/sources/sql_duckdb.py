@@ -21,6 +21,7 @@ class DuckDBRules:
     scheme = duckdb_terms.SCHEME
     isolation = None
     savepoints = False
+    joins = None
     text_type = "VARCHAR"
     functions = sa.func.system.main
 

@@ -50,6 +50,7 @@ class PostgresqlRules:
     scheme = "postgresql-sha256-2"
     isolation = "REPEATABLE READ"
     savepoints = True
+    joins = None
     text_type = "text"
     functions = sa.func.pg_catalog  # else another's count(text) would fit text better than PostgreSQL's count("any")
 

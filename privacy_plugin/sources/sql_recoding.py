@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.elements import quoted_name
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.coding import require_groups
@@ -50,6 +51,7 @@ class SqlRecoder:
     def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
         """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
         translator = Translator(recoding, tuple(self._described))
+        self._require_few(translator.coded_columns)
         values = {name: self._values(name, position) for position, name in enumerate(translator.coded_columns)}
         translated = {name: translator.translate(name, column.raw) for name, column in values.items()}
         joined: sa.FromClause = self._origin.clause
@@ -74,6 +76,15 @@ class SqlRecoder:
             joined = joined.outerjoin(hidden, sa.and_(*matches))
         self._temporary.settle()
         return self._columns(translator), self._query(translator, joined, texts, hidden)
+
+    def _require_few(self, columns: Sequence[str]) -> None:
+        """Refuse more columns than can be joined with their values and new values, beside the table and two more."""
+        most = None if self._rules.joins is None else (self._rules.joins - 3) // 2
+        if most is not None and len(columns) > most:
+            raise SourceError(
+                f"{self._connection.dialect.name} recodes at most {most} columns at once, not {len(columns)}; "
+                "withhold some of them, or put the table into DuckDB or PostgreSQL"
+            )
 
     def _values(self, name: str, position: int) -> _Values:
         column = self._described[name]

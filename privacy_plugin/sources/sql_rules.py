@@ -53,6 +53,10 @@ class Rules(Protocol):
         """Whether part of a transaction can be rolled back."""
 
     @property
+    def joins(self) -> int | None:
+        """How many tables a query can join, where there is an end to it."""
+
+    @property
     def text_type(self) -> str:
         """The type of text columns, as `describe` names it."""
 

@@ -28,6 +28,7 @@ class SqliteRules:
     scheme = "sqlite-sha256-2"
     isolation = None
     savepoints = True
+    joins = 64
     text_type = "TEXT"
     functions = sa.func
 

@@ -14,6 +14,7 @@ from privacy_plugin.frequency.hierarchy_builders import (
     mask_hierarchy,
     tree_hierarchy,
 )
+from privacy_plugin.frequency.values import canonical
 
 
 def path(hierarchy, value):
@@ -130,7 +131,7 @@ def test_masks_always_coarsen(codes, from_right):
 )
 def test_a_leap_day_in_every_form(value):
     hierarchy = date_hierarchy(levels=["day", "month", "quarter", "year", "decade", "century"])
-    assert path(hierarchy, value) == ["2024-02-29", "2024-02", "2024-Q1", "2024", "2020s", "2000s", "*"]
+    assert path(hierarchy, value) == ["2024-02-29", "2024-02", "2024-Q1", "2024", "2020s", "2000-2099", "*"]
 
 
 @pytest.mark.parametrize("value", ["2023-02-29", "29.02.2024", "2024", "", "yesterday", 20240229, True])
@@ -179,8 +180,8 @@ def test_what_is_not_covered_is_told_beside_what_is(hierarchy, words):
 
 def test_borders_of_periods():
     hierarchy = date_hierarchy(levels=["quarter", "year", "decade", "century"])
-    assert path(hierarchy, date(1999, 12, 31)) == ["1999-Q4", "1999", "1990s", "1900s", "*"]
-    assert path(hierarchy, date(2000, 1, 1)) == ["2000-Q1", "2000", "2000s", "2000s", "*"]
+    assert path(hierarchy, date(1999, 12, 31)) == ["1999-Q4", "1999", "1990s", "1900-1999", "*"]
+    assert path(hierarchy, date(2000, 1, 1)) == ["2000-Q1", "2000", "2000s", "2000-2099", "*"]
     assert [hierarchy.generalize(date(2001, month, 1), 1)[-2:] for month in range(1, 13)] == [
         f"Q{1 + month // 3}" for month in range(12)
     ]
@@ -221,3 +222,27 @@ def test_a_grid_needs_all_of_its_parts():
     for given_parts in ({"start": 0}, {"start": 0, "stop": 1}, {"widths": [1]}, {}):
         with pytest.raises(ParameterError):
             interval_hierarchy(**given_parts)
+
+
+def test_a_moment_with_a_time_zone_lies_in_one_day_be_it_text_or_not():
+    """Else people would be looked for among others of a population that writes the same moments as text."""
+    days = date_hierarchy(levels=["day", "year"])
+    for local in ("2000-01-01T00:00:00+01:00", "2000-07-01T00:30:00+02:00", "1999-12-31T20:00:00-05:00"):
+        moment = canonical(datetime.fromisoformat(local))
+        assert path(days, local) == path(days, moment)
+    assert path(days, "2000-01-01T00:00:00+01:00") == ["1999-12-31", "1999", "*"]
+    assert days.generalize("0001-01-01T00:00:00+01:00", 0) == "0001-01-01T00:00:00+01:00"
+    with pytest.raises(HierarchyError):
+        days.generalize("0001-01-01T00:00:00+01:00", 1)
+
+
+@given(st.dates())
+def test_no_two_periods_share_a_name(day):
+    names = path(date_hierarchy(levels=["day", "month", "quarter", "year", "decade", "century"]), day)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", [False, None, 1.5])
+def test_groups_whose_names_yaml_reads_as_something_else_are_refused(name):
+    with pytest.raises(HierarchyError, match="put it in quotes"):
+        tree_hierarchy({name: ["oslo", "bergen"], "se": ["malmo"]})

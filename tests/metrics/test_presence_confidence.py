@@ -116,7 +116,8 @@ def test_coverage_can_be_required() -> None:
     assert reported.details["uncovered_possible_tuples"] == 2
     assert reported.details["expected_people_uncovered"] == pytest.approx(1)
     assert confidence_of(rows, delta=(0, 1), coverage="required", **given).value == 1
-    assert confidence_of(rows, delta=(0, 1), **given).notes == ()
+    assert confidence_of(rows, delta=(0, 0.9), **given).notes == ()
+    assert "whatever the table" in confidence_of(rows, delta=(0, 1), **given).notes[0]
     covered = confidence_of([(1, 1)] * 2 + [(2, 2)] * 2, delta=(0.2, 1), coverage="required", **given)
     assert (covered.value, covered.details["uncovered_possible_tuples"]) == (1, 0)  # nobody is outside
 

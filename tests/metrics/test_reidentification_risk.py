@@ -133,3 +133,10 @@ def test_merging_classes_never_raises_a_risk(given_rows):
     merged = merge_first_two_classes(given_rows)
     for options in (("highest", None), ("average", None), ("share_at_risk", 0.2)):
         assert risk_of(merged, *options) <= risk_of(given_rows, *options)
+
+
+def test_a_threshold_that_counts_nobody_says_so():
+    everybody = pd.DataFrame({"a": range(5)})
+    found = pp.reidentification_risk(everybody, quasi_identifiers=["a"], variant="share_at_risk", threshold=1)
+    assert found.value == 0
+    assert "counts nobody" in found.notes[0]

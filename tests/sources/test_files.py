@@ -12,7 +12,7 @@ import pytest
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.sources import frequency_table, open_source
+from privacy_plugin.sources import csv_lines, frequency_table, open_source
 
 
 def write(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
@@ -227,3 +227,40 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
         source.publish(str(target), columns=["a"], verify=refuse)
     assert target.read_text() == "old\n1\n"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "target.csv"]
+
+
+def test_values_of_several_lines_in_a_large_file(tmp_path: Path) -> None:
+    """DuckDB reads large files in parts that begin at a line, and gives up where a line is no row."""
+    path = tmp_path / "notes.csv"
+    note = '"Aspirin,100 mg\nIbuprofen,400 mg\nAspirin,100 mg\nIbuprofen,400 mg"'
+    path.write_text("age,note\n" + "".join(f"{number % 90},{note}\n" for number in range(200_000)), encoding="utf-8")
+    source = open_source(path)
+    assert source.frequencies(["age"]).rows == source.row_count() == 200_000
+    joined = source.joined_groups(open_source(path), ["age"])
+    assert joined is not None
+    with path.open("a", encoding="utf-8") as file:
+        file.write('17,"not closed\n18,x\n')
+    with pytest.raises(SourceError, match=r"reading|grouping|counting"):
+        open_source(path).row_count()
+
+
+@pytest.mark.parametrize(
+    ("text", "several"),
+    [
+        ("a,b\n1,2\n", False),
+        ('a,b\n"1","2"\n', False),
+        ('a,b\n"1 ""or"" 2",2\n', False),
+        ('a,b\n"1\n2",2\n', True),
+        ('a,b\n"1\r\n2",2\n', True),
+        ('a,b\n1,"2', False),
+        ('a,b\n1,"2\n', True),
+        ("", False),
+    ],
+)
+@pytest.mark.parametrize("piece", [1, 3, 1 << 24])
+def test_lines_that_end_inside_of_quotes(
+    text: str, several: bool, piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_lines, "_PIECE", piece)
+    (tmp_path / "any.csv").write_bytes(text.encode())
+    assert csv_lines.has_rows_of_several_lines(tmp_path / "any.csv") is several

@@ -1,6 +1,7 @@
 """What is particular to SQLite: declared types, mixed types, few arguments and columns in a query."""
 
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,3 +162,24 @@ def test_wide_tables_are_published(sqlite: sa.Engine) -> None:
     source = sql_table(sqlite, "t")
     copy = source.publish("copy", columns=names, verify=lambda copy: None)
     assert copy.fingerprint() == source.fingerprint()
+
+
+@pytest.mark.parametrize(("columns", "refused"), [(30, False), (31, True)])
+def test_more_columns_than_sqlite_joins_are_refused_in_words(columns: int, refused: bool, tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/wide.sqlite")
+    names = tuple(f"c{number}" for number in range(columns))
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE TABLE t ({', '.join(f'{name} TEXT' for name in names)})")
+        connection.exec_driver_sql(f"INSERT INTO t VALUES ({', '.join(['1'] * columns)})")
+    recoding = Recoding(
+        keep=names,
+        mappings={name: {"1": "*"} for name in names},
+        suppressed_columns=names,
+        suppressed=frozenset({("*",) * columns}),
+        suppression="mask",
+    )
+    if refused:
+        with pytest.raises(SourceError, match="at most 30 columns"):
+            sql_table(engine, "t").recode(recoding, target="recoded")
+    else:
+        assert sql_table(engine, "t").recode(recoding, target="recoded").row_count() == 1
