@@ -12,8 +12,9 @@ from typing import Any
 
 from privacy_plugin.budget import Budget
 from privacy_plugin.draws import Draw
-from privacy_plugin.errors import BudgetError, ColumnError
+from privacy_plugin.errors import BudgetError, PolicyError
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.gate import structure_problems
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger_in_use import ledger_in_use
 from privacy_plugin.plan import Plan
@@ -72,14 +73,15 @@ def anonymize(
 ) -> Anonymized:
     """Anonymize by the method that the policy names; a failure leaves the target as it was.
 
-    Frames return a new frame; a database table or a file needs the `target` that is replaced. Identifiers, and columns
-    without a role, are left out. `plan`: a saved generalization, instead of a search. `constant`: a column that has one
-    value throughout (a partition's) and is not generalized. A randomized method spends from the `ledger` (default: the
-    one in use, see `privacy_plugin.ledger_in_use`), under the policy's dataset; a `generator` is for tests, and what it
-    draws passes no gate.
+    Frames return a new frame; a database table or a file needs the `target` that is replaced. Identifiers are left out,
+    and a column without a role is refused: nobody said whether it may leave. `plan`: a saved generalization, instead of
+    a search. `constant`: a column that has one value throughout (a partition's) and is not generalized. A randomized
+    method spends from the `ledger` (default: the one in use, see `privacy_plugin.ledger_in_use`), under the policy's
+    dataset; a `generator` is for tests, and what it draws passes no gate.
     """
     source, method = open_source(data), policy.anonymizer
     method.require_usable(constant)
+    require_roles(policy, source)
     if plan is not None:
         method.require_plan()
     if isinstance(method, Recoder):
@@ -87,6 +89,14 @@ def anonymize(
     assert isinstance(method, Draw)
     with _ledger(ledger) as books:
         return _drawn(source, policy, method, target, books, generator, progress)
+
+
+def require_roles(policy: Policy, source: Source) -> None:
+    """Refuse a table whose columns are not those of the policy; identifiers may be there, they are left out."""
+    identifiers = policy.rules.columns("identifier")
+    problems = structure_problems(policy.rules, [name for name in source.columns if name not in identifiers])
+    if problems:
+        raise PolicyError("; ".join(problems))
 
 
 def _recoded(
@@ -101,7 +111,7 @@ def _recoded(
     others = population if method.needs_population else None
     found = method.search(source, population=others, progress=progress) if plan is None else plan
     _tell(progress, "generalizing")
-    kept = tuple(name for name in source.columns if policy.roles.get(name, "identifier") != "identifier")
+    kept = tuple(name for name in source.columns if policy.roles[name] != "identifier")
     made = method.apply(found, source, target=target, keep=kept, population=others)
     return Anonymized(made=made, method=policy.method, left_out=_others(source, kept), found=found)
 
@@ -115,9 +125,6 @@ def _drawn(
     generator: Any,
     progress: Progress | None,
 ) -> Anonymized:
-    lacking = [name for name in draw.columns if name not in source.columns]
-    if lacking:
-        raise ColumnError(f"the policy releases columns that the table lacks: {', '.join(map(repr, lacking))}")
     ledger.require_apart(getattr(source, "bind", None))
     _tell(progress, "reading")
     table = source.frequencies(draw.columns)

@@ -132,7 +132,8 @@ REFUSED = {
     ),
     "no cell at all": ({"anonymize": RESPONSE}, FRAME.head(0), PrivacyPluginError),
     "an empty table": ({}, FRAME.head(0), PrivacyPluginError),
-    "a column that is missing": ({}, FRAME.drop(columns="zip"), ColumnError),
+    "a column that is missing": ({}, FRAME.drop(columns="zip"), PolicyError),
+    "a column without a role": ({}, FRAME.assign(note="x"), PolicyError),
 }
 
 

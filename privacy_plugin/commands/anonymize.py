@@ -63,6 +63,7 @@ def anonymize(
     - `privacy-plugin anonymize visits.csv -p synthesize.yaml -o synthetic.csv --ledger sqlite:///ledger.db`
     """
     from privacy_plugin.anonymizing import anonymize as anonymized
+    from privacy_plugin.anonymizing import require_roles
     from privacy_plugin.commands import inputs
     from privacy_plugin.commands.anonymized import show_anonymized, show_outcome
     from privacy_plugin.commands.places import require_free_output
@@ -80,7 +81,7 @@ def anonymize(
     require_free_output(opened, output, beside=(plan, report), tables=tables, files=files, force=force)
     others = inputs.open_population(rules, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, rules)
-    inputs.require_roles(rules, source)
+    require_roles(rules, source)
     if reveal:
         require_covered(source, rules.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
@@ -88,7 +89,9 @@ def anonymize(
         rules.anonymizer.require_plan()
     with terminal.working(rules.anonymizer.doing) as progress, inputs.ledger_for(rules, ledger):
         with waiting_place(opened, output) as (target, reopen):
-            result = anonymized(source, policy=rules, target=target, population=others, plan=saved, progress=progress)
+            result = anonymized(
+                opened.source, policy=rules, target=target, population=others, plan=saved, progress=progress
+            )
             progress("judging the result")
             staged = reopen()
             verdict = rules.judge(staged, population=others, fingerprint=True)

@@ -18,6 +18,8 @@ from privacy_plugin.presence import PresenceGeneralization
 
 def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:
     """Print how a table was anonymized; `again`: by a plan that was saved before."""
+    if result.left_out:
+        terminal.say(f"left out: {', '.join(result.left_out)}")
     if result.plan is not None:
         terminal.people.print(plan_table(result.plan))
         words = plan_words(result.plan)

@@ -8,10 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from privacy_plugin.errors import ParameterError, PolicyError, SourceError
+from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.gate import structure_problems
 from privacy_plugin.ledger_in_use import using_ledger
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
@@ -151,10 +150,3 @@ def ledger_for(policy: Policy, address: str | None) -> Iterator[None]:
 def without_identifiers(source: Source, policy: Policy) -> Source:
     """Show a source without the identifiers that its policy names."""
     return WithoutColumns(source, policy.rules.columns("identifier"))
-
-
-def require_roles(policy: Policy, source: Source) -> None:
-    """Refuse a table whose columns are not those of the policy."""
-    problems = structure_problems(policy.rules, source.columns)
-    if problems:
-        raise PolicyError("; ".join(problems))

@@ -45,7 +45,7 @@ def build_anonymized_asset(
 
     With `table` only groups are read from the warehouse, and the `target` table (default: the asset's name) is
     replaced when the new one is complete. Without, the IO manager hands a frame over and takes the new frame. Columns
-    that identify people, and columns without a role, are left out.
+    that identify people are left out, and a column without a role is refused.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     method = rules.anonymizer
