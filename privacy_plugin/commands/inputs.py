@@ -16,7 +16,7 @@ from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
 from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
 from privacy_plugin.sources.protocol import Make, VerifyAll
-from privacy_plugin.sources.sql_address import database_url
+from privacy_plugin.sources.sql_address import database_url, file_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +71,8 @@ def _engine(given: str) -> sa.Engine:
     """Make an engine; a message never holds the URL, which may hold a password."""
     try:
         url = database_url(given)
-        file = url.database if url.get_backend_name() in ("duckdb", "sqlite") else None
-        if file and file != ":memory:" and not Path(file).exists():
+        file = file_of(url)
+        if file and not Path(file).exists():
             raise SourceError(f"there is no database file {file!r}")
         return sa.create_engine(url, hide_parameters=True)
     except (sa.exc.ArgumentError, ImportError, ValueError) as problem:

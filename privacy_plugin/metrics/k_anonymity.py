@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
+from privacy_plugin.metrics.measurement import Measurement, Spread, about_unit, worst_classes
 from privacy_plugin.metrics.registry import metric
 
 
@@ -41,4 +41,5 @@ def k_anonymity(table: FrequencyTable, *, quasi_identifiers: Sequence[str]) -> M
         spread=Spread(values=sizes.astype(np.float64), people=sizes),
         worst=worst_classes(table, classes, sizes, lowest_first=True),
         details={"unique_people": int((sizes == 1).sum())},
+        notes=about_unit(table),
     )

@@ -129,6 +129,13 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
+def about_unit(table: FrequencyTable) -> tuple[str, ...]:
+    """Say what numbers of people are, where one may be in several classes: groups do not tell whose they are."""
+    if table.unit is None:
+        return ()
+    return (f"people are counted by {table.unit!r}, once in every class that has a row of theirs",)
+
+
 def worst_classes(
     table: FrequencyTable, classes: Classes, values: npt.NDArray[Any], *, lowest_first: bool
 ) -> tuple[WorstClass, ...]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
-from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, about_unit, worst_classes
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.risk_variants import Variant, about_threshold, require_variant, share_at_risk
 
@@ -60,7 +60,7 @@ def reidentification_risk(
         classes=len(classes),
         spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
         worst=worst_classes(table, classes, risks, lowest_first=False),
-        notes=about_threshold(threshold),
+        notes=(*about_unit(table), *about_threshold(threshold)),
     )
 
 

@@ -18,6 +18,7 @@ from privacy_plugin.orchestration.scaffolding import PrivacyGateScaffolder
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.orchestration.warehouse import WarehouseResource
 from privacy_plugin.policy import Policy
+from privacy_plugin.sources.sql_address import found_from
 
 
 class _ResourceNames(TypedDict):
@@ -68,7 +69,9 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     )
     population_table: str | None = Field(default=None, description="The table that requirements compare with")
     warehouse_url: str | None = Field(
-        default=None, description="SQLAlchemy URL; left out, the project's resource `warehouse` is used"
+        default=None,
+        description="SQLAlchemy URL, a file in it relative to the project; left out, the project's resource `warehouse` "
+        "is used",
     )
     output_folder: str | None = Field(
         default=None,
@@ -105,12 +108,13 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             "ledger": f"{own}_ledger" if self.ledger_url else "ledger",
         }
         resources: dict[str, Any] = {}
+        root = context.project_root
         if self.warehouse_url:
-            resources[names["warehouse"]] = _hidden(WarehouseResource(url=self.warehouse_url))
+            resources[names["warehouse"]] = _hidden(WarehouseResource(url=found_from(self.warehouse_url, root)))
         if self.ledger_url:
-            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=self.ledger_url))
+            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=found_from(self.ledger_url, root)))
         if self.output_folder:
-            folder = str(context.project_root / self.output_folder)
+            folder = str(root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
         partitions = None if self.partitions_def is None else self.partitions_def.definition()
         assets = self._anonymized(policy, names, partitions)

@@ -45,6 +45,8 @@ def open_source(data: Any) -> Source:
         known = _HANDLERS.get((kind.__module__.partition(".")[0], kind.__name__))
         if known:
             return _handler(*known)(data)
+        if kind.__name__ in ("Engine", "Connection") and kind.__module__.startswith("sqlalchemy."):
+            raise SourceError("a database has many tables; give sql_table(engine, 'schema.table')")
         if kind.__module__.startswith("sqlalchemy."):
             raise SourceError(
                 f"a SQLAlchemy {type(data).__name__} does not say which database it belongs to; "

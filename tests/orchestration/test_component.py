@@ -31,6 +31,27 @@ def test_a_defs_yaml_makes_the_whole_path(pipeline: Pipeline, monkeypatch: pytes
             assert list((sandbox.project_root / "privacy" / "certificates").rglob("*.json"))
 
 
+def test_a_file_of_a_defs_yaml_lies_in_the_project(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever `dg` is called: an empty file of that name, made elsewhere, has no table."""
+    pipeline.write("raw", raw_rows())
+    made = Path(str(pipeline.url).partition(":///")[2])
+    monkeypatch.chdir(tmp_path)
+    with create_defs_folder_sandbox() as sandbox:
+        scheme = str(pipeline.url).partition(":")[0]
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent,
+            defs_yaml_contents={"type": TYPE, "attributes": attributes(f"{scheme}:///house.file")},
+        )
+        (sandbox.project_root / "house.file").write_bytes(made.read_bytes())
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            result = run(defs, "anonymized", "release")
+            assert result.success, errors(result)
+    assert not (tmp_path / "house.file").exists()
+
+
 def test_a_defs_yaml_hides_who_of_a_population_is_in_the_table(pipeline: Pipeline) -> None:
     everybody = raw_rows(120)
     pipeline.write("register", everybody.drop(columns=["name", "disease"]))
