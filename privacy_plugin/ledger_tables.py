@@ -70,7 +70,9 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
         if create:
             METADATA.create_all(engine)
         elif not all(sa.inspect(engine).has_table(table.name) for table in METADATA.sorted_tables):
-            raise BudgetError("there is no budget ledger at this address; set a cap to begin one")
+            raise BudgetError(
+                "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
+            )
     return engine
 
 
@@ -103,7 +105,9 @@ def _postgresql(url: sa.URL) -> sa.Engine:
 def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     in_memory = url.database in (None, "", ":memory:")
     if not in_memory and not create and not Path(str(url.database)).exists():
-        raise BudgetError("there is no budget ledger at this address; set a cap to begin one")
+        raise BudgetError(
+            "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
+        )
     pool = {"poolclass": sa.StaticPool} if in_memory else {}
     waiting = {"timeout": 60, "check_same_thread": False}
     engine = sa.create_engine(url, connect_args=waiting, hide_parameters=True, **pool)

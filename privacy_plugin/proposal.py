@@ -155,7 +155,7 @@ def _identifier(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, s
     average = column.rows / column.distinct
     if has_unit or column.missing or average > _MOST_ROWS_A_PERSON:
         return None, "its name suggests a key, but its values repeat: a key of people, of places or of things?"
-    return "unit", f"its name suggests a key of people, who have {average:.1f} rows each: classes count people by it"
+    return "unit", f"its name suggests a key of people, who have {average:.3g} rows each: classes count people by it"
 
 
 def _shared(column: ColumnProfile) -> str:

@@ -39,7 +39,7 @@ def check(
     reveal: Reveal = False,
     as_json: Json = False,
 ) -> int:
-    """Judge a table by a policy: exit 0 if it passed, 1 if a requirement failed, 2 if something was not looked at.
+    """Judge a table by a policy: exit 0 if it passed, 1 if a requirement failed, else 2: something was not looked at.
 
     Says for every requirement that is not met how many people are concerned, what an attacker could do and what
     would fix it. No value of the table is shown without --reveal.

@@ -70,8 +70,8 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
     population_table: str | None = Field(default=None, description="The table that requirements compare with")
     warehouse_url: str | None = Field(
         default=None,
-        description="SQLAlchemy URL, a file in it relative to the project; left out, the project's resource `warehouse` "
-        "is used",
+        description="SQLAlchemy URL, a file in it relative to the project; left out, the project's resource "
+        "`warehouse` is used",
     )
     output_folder: str | None = Field(
         default=None,

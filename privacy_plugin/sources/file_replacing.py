@@ -42,7 +42,8 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, UnicodeError, csv.Error, pa.ArrowException) as error:
-        raise SourceError(f"cannot read the file {str(path)!r}: {kind_of(error)}") from None
+        doubt = "; is it a Parquet file?" if isinstance(error, pa.ArrowInvalid) else ""
+        raise SourceError(f"cannot read the file {str(path)!r}: {kind_of(error)}{doubt}") from None
 
 
 def _put_in_place(temporaries: Sequence[Path], paths: Sequence[Path]) -> None:

@@ -225,7 +225,7 @@ def _require_no_repetition(path: Path, names: list[str]) -> None:
     if repeated:
         raise ColumnError(
             f"the first line of {str(path)!r} has the same name in fields {', '.join(repeated)}; it must name every "
-            "column once, not by case alone"
+            "column once, and names that differ in upper and lower case alone are the same"
         )
 
 

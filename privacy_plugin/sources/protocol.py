@@ -106,7 +106,10 @@ def checked_names(names: Sequence[Any]) -> tuple[str, ...]:
         position = next(i for i, name in enumerate(names, start=1) if not isinstance(name, str))
         raise ColumnError(f"column {position} of {len(names)} has a name that is no text; rename it to a string")
     if "" in names:
-        raise ColumnError(f"column {list(names).index('') + 1} of {len(names)} has no name; name every column")
+        raise ColumnError(
+            f"column {list(names).index('') + 1} of {len(names)} has no name; name every column "
+            "(pandas writes its index so, unless to_csv has index=False)"
+        )
     repeated = sorted({name for name in names if list(names).count(name) > 1})
     if repeated:
         raise ColumnError(f"the table has more than one column named {', '.join(map(repr, repeated))}")
