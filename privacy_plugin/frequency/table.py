@@ -248,14 +248,15 @@ def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
 def canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     """Return the new position of each raw value, and the sorted canonical values."""
     values = list(raw)
-    plain = one_plain_type(values)
-    if not plain:
+    if not one_plain_type(values):
         values = [canonical(value) for value in values]
-        plain = one_plain_type(values)
-    # Of one plain type, equal values and only those mean the same; otherwise keys tell apart what hashes alike.
-    keys: list[Any] = values if plain else [key(value) for value in values]
+    if one_plain_type(values):  # equal values and only those mean the same
+        dictionary = tuple(sorted_values(set(values)))
+        numbers: dict[Any, int] = {value: number for number, value in enumerate(dictionary)}
+        return np.array([numbers[value] for value in values], dtype=np.int32), dictionary
+    keys = [key(value) for value in values]  # which tell apart what hashes alike
     dictionary = tuple(sorted_values(dict(zip(keys, values, strict=True)).values()))
-    numbers = {value if plain else key(value): number for number, value in enumerate(dictionary)}
+    numbers = {key(value): number for number, value in enumerate(dictionary)}
     return np.array([numbers[each] for each in keys], dtype=np.int32), dictionary
 
 
@@ -267,14 +268,14 @@ def _assemble(
     unit: str | None,
 ) -> FrequencyTable:
     """Merge equal rows, order them, and forget values that no longer occur."""
-    if len(counts) and (not np.issubdtype(counts.dtype, np.integer) or counts.min() < 1):
+    if len(counts) and (counts.dtype.kind not in "iu" or counts.min() < 1):
         raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
     if counts.sum(dtype=np.float64) >= _LARGEST:
         raise ParameterError("counts add up to 2**62 rows or more, which cannot be added exactly")
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
     if len(counts) != len(packed):
         raise ParameterError(f"every row needs a count; given: {len(packed)} rows, {len(counts)} counts")
-    rows, totals = _merged(packed, size, counts.astype(np.int64), unit)
+    rows, totals = _merged(packed, size, counts.astype(np.int64, copy=False), unit)
     matrix = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
     remaining = []
     for position, (column_codes, dictionary) in enumerate(zip(codes, dictionaries, strict=True)):
