@@ -1,5 +1,6 @@
 """DuckDB behind SQLAlchemy: results cross as Arrow, read before the connection closes (afterwards they are gone)."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from sqlalchemy.engine import Connection
 from privacy_plugin.sources import duckdb_terms
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.digest import checked_buckets
-from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin
+from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin, split_name
+from privacy_plugin.sources.sql_plans import nodes, plan_of
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, grouped, run
 
 
@@ -42,6 +44,11 @@ class DuckDBRules:
             if tuple(str(part).lower() for part in name) in meant
         ]
         return len(found) == 1 and found[0] is not None and "generated" not in str(found[0]).lower()
+
+    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Look for scans of tables."""
+        plan = json.loads(plan_of(connection, origin, "EXPLAIN (FORMAT json)")[-1][-1])
+        return {split_name(str(node["Table"])) for node in nodes(plan) if "Table" in node}
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""

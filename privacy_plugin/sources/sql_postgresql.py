@@ -1,5 +1,6 @@
 """PostgreSQL: text is compared in the "C" collation, everything unusual as text, rows are hashed in binary form."""
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from functools import partial
@@ -16,6 +17,7 @@ from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_errors import state_of
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
+from privacy_plugin.sources.sql_plans import nodes, plan_of
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
 
 # PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
@@ -78,6 +80,12 @@ class PostgresqlRules:
     def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
         """Ask for the table with all its partitions: none foreign, no view, no policy that picks rows at each read."""
         return bool(connection.execute(_STORED, {"name": quote_name(parts, _PLAIN)}).scalar_one())
+
+    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Look for relations."""
+        plan = plan_of(connection, origin, "EXPLAIN (VERBOSE, FORMAT JSON)")[0][0]
+        found = nodes(json.loads(plan) if isinstance(plan, str) else plan)
+        return {(str(node["Schema"]), str(node["Relation Name"])) for node in found if "Relation Name" in node}
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""

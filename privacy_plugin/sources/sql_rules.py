@@ -70,6 +70,9 @@ class Rules(Protocol):
     def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
         """Say whether a name means rows that lie there: no view, nothing foreign, nothing computed when it is read."""
 
+    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Return the tables that a view or query reads, however deep inside, by their full names."""
+
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Return the expression whose equality is the equality of values, with one form for missing."""
 

@@ -12,6 +12,7 @@ from sqlalchemy.sql.operators import custom_op
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
+from privacy_plugin.sources.sql_plans import plan_of
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
@@ -42,6 +43,14 @@ class SqliteRules:
     def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
         """Look the name up; a virtual table may compute what it likes, a generated column only what is determined."""
         return _stored_definition(connection, parts) is not None
+
+    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Look for what is opened: the page on which a table or an index of it begins, and in which database."""
+        opened = {(row[4], row[3]) for row in plan_of(connection, origin, "EXPLAIN") if row[1] == "OpenRead"}
+        databases = {row[0]: row[1] for row in connection.exec_driver_sql("PRAGMA database_list")}
+        return {
+            (databases[number], name) for number, page in opened for name in _at(connection, databases[number], page)
+        }
 
     def term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
@@ -198,6 +207,12 @@ def _stored_definition(connection: Connection, parts: tuple[str, ...]) -> str | 
     """
     found = _found(connection, parts)[1]
     return found[0].lower() if len(found) == 1 and _PLAIN_TABLE.match(found[0]) else None
+
+
+def _at(connection: Connection, schema: str, page: int) -> list[str]:
+    master = f"{connection.dialect.identifier_preparer.quote_identifier(schema)}.sqlite_master"
+    query = f"SELECT tbl_name FROM {master} WHERE rootpage = ?"
+    return [str(name) for name in connection.exec_driver_sql(query, (page,)).scalars()]
 
 
 def _found(connection: Connection, parts: tuple[str, ...]) -> tuple[str, list[str]]:

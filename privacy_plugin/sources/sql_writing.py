@@ -92,9 +92,12 @@ def target_parts(target: str | None) -> tuple[str, ...]:
 
 
 def require_another(connection: Connection, rules: Rules, source: Origin, parts: tuple[str, ...]) -> None:
-    """Refuse to write a table, or some rows of it, over itself, or under the name by which it was asked for."""
+    """Refuse to write a table over itself, over one that it is made of, or under the name by which it was asked for."""
+    named = {source.rests_on} if source.rests_on else set()
+    stored = bool(source.rests_on) and rules.is_stored(connection, source.rests_on)
+    read = named if stored else named | rules.tables_read(connection, source)
     targets = (parts, rules.placed(connection, parts))
-    if source.rests_on and any(rules.same_table(connection, source.rests_on, target) for target in targets):
+    if any(rules.same_table(connection, name, target) for name in read for target in targets):
         raise ParameterError(
             f"the target {'.'.join(parts)!r} is the source itself, or shares rows with it; name another table"
         )

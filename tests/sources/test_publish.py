@@ -169,6 +169,31 @@ class TestBareNames:
             sql_table(beside, some).publish("one", columns=["a"], verify=lambda copy: None)
         assert sql_table(beside, "one").row_count() == 1
 
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "SELECT a FROM one",
+            "WITH x AS (SELECT a FROM one) SELECT x.a FROM x, elsewhere.two AS y",
+            "SELECT a FROM elsewhere.two WHERE a IN (SELECT max(a) FROM one)",
+            "SELECT a FROM of_one",
+        ],
+    )
+    def test_a_query_is_not_written_over_a_table_that_it_reads(self, beside: sa.Connection, query: str) -> None:
+        beside.exec_driver_sql("CREATE VIEW of_one AS SELECT a FROM one")
+        beside.commit()
+        with pytest.raises(ParameterError, match="is the source itself, or shares rows with it"):
+            sql_table(beside, sa.text(query)).publish("one", columns=["a"], verify=lambda copy: None)
+        assert sql_table(beside, "one").row_count() == 1
+        published = sql_table(beside, sa.text(query)).publish("free", columns=["a"], verify=lambda copy: None)
+        assert published.row_count() >= 1
+
+    def test_a_view_is_not_written_over_its_table(self, beside: sa.Connection) -> None:
+        beside.exec_driver_sql("CREATE VIEW of_one AS SELECT a AS b FROM one")
+        beside.commit()
+        with pytest.raises(ParameterError, match="is the source itself, or shares rows with it"):
+            sql_table(beside, "of_one").publish("one", columns=["b"], verify=lambda copy: None)
+        assert sql_table(beside, "one").row_count() == 1
+
     @pytest.mark.parametrize("name", ["one", "three"])
     def test_a_temporary_table_hides_no_release(self, beside: sa.Connection, name: str) -> None:
         rows = sql_table(beside, name).row_count()
