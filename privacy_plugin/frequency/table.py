@@ -15,6 +15,7 @@ from privacy_plugin.frequency.values import (
     canonical,
     key,
     one_plain_type,
+    plainly_ordered,
     require_written_apart,
     sorted_values,
 )
@@ -250,7 +251,7 @@ def canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
     values = list(raw)
     if not one_plain_type(values):
         values = [canonical(value) for value in values]
-    if one_plain_type(values):  # equal values and only those mean the same
+    if plainly_ordered(values):
         dictionary = tuple(sorted_values(set(values)))
         numbers: dict[Any, int] = {value: number for number, value in enumerate(dictionary)}
         return np.array([numbers[value] for value in values], dtype=np.int32), dictionary

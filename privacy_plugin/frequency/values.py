@@ -24,6 +24,7 @@ Key: TypeAlias = tuple[int, str]
 SUPPRESSED = "*"
 LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
 
+_CANONICAL = (str, int, bool, date)
 _MISSING, _BOOLEAN, _NUMBER, _TIME, _TEXT, _BYTES = range(6)
 KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
 
@@ -34,9 +35,10 @@ def canonical(raw: Any) -> Value:
     >>> canonical(39.0), canonical(float("nan")), canonical(True), canonical("39")
     (39, None, True, '39')
     """
-    if raw is None or type(raw) in (str, int, bool):
+    kind = type(raw)
+    if raw is None or kind in _CANONICAL:
         return raw  # type: ignore[no-any-return]  # nearly every value: keep it one comparison away
-    return _canonical_other(_unwrap(raw))
+    return _canonical_float(raw) if kind is float else _canonical_other(_unwrap(raw))
 
 
 def _unwrap(raw: Any) -> Any:
@@ -187,15 +189,21 @@ def key(value: Value) -> Key:
 def sorted_values(values: Iterable[Value]) -> list[Value]:
     """Sort canonical values: missing first, then booleans, numbers, times, text; numbers by size."""
     listed = list(values)
-    if not one_plain_type(listed):
+    if not plainly_ordered(listed):
         return sorted(listed, key=_sort_key)
     present = [value for value in listed if value is not None]
     return [None] * (len(listed) - len(present)) + sorted(present)  # without a key each
 
 
-def one_plain_type(values: Iterable[Value]) -> bool:
-    """Tell whether all values that are not missing are text, or all whole numbers."""
-    return set(map(type, values)) - {type(None)} in ({str}, {int})
+def one_plain_type(values: Iterable[Any]) -> bool:
+    """Tell whether all values that are not missing are text, whole numbers or days, and so canonical as they are."""
+    return set(map(type, values)) - {type(None)} in ({str}, {int}, {date})
+
+
+def plainly_ordered(values: Iterable[Value]) -> bool:
+    """Tell whether Python itself calls those canonical values equal that mean the same, and puts them in our order."""
+    types = set(map(type, values)) - {type(None)}
+    return types in ({str}, {date}) or types <= {int, float}
 
 
 def require_written_apart(values: Sequence[Value], column: str) -> None:
@@ -204,7 +212,7 @@ def require_written_apart(values: Sequence[Value], column: str) -> None:
     To keep them apart makes classes smaller, but what is learned about people more diverse than it is. "37.0" beside 37
     is the same number: pandas reads a large CSV file in pieces, and where one has text in it, all of it stays text.
     """
-    present = [] if one_plain_type(values) else [value for value in values if value is not None]
+    present = [] if plainly_ordered(values) else [value for value in values if value is not None]
     typed = {label(value) for value in present if not isinstance(value, str)}
     others = [value for value in present if isinstance(value, str) and value not in typed] if typed else []
     alike = len(present) - len({label(value) for value in present})
