@@ -104,6 +104,17 @@ def _frame(engine: Any, domain: dict[str, Any]) -> Iterator[Any]:
 
 
 @contextmanager
+def _spark_frame(engine: SparkDFExecutionEngine, domain: dict[str, Any]) -> Iterator[Any]:
+    """Hand the frame over; a row condition that Spark refuses is quoted in PySpark's log."""
+    from privacy_plugin.sources.spark_logs import unlogged  # where there is a Spark engine, there is Spark
+
+    with ExitStack() as opened:
+        with unlogged():
+            frame = opened.enter_context(_frame(engine, domain))
+        yield frame
+
+
+@contextmanager
 def _selectable(engine: Any, domain: dict[str, Any]) -> Iterator[Any]:
     """Name the table on the engine itself: our source opens a connection, and reads all before it closes it."""
     selectable, _, _ = engine.get_compute_domain(domain, domain_type=MetricDomainTypes.TABLE)
@@ -111,5 +122,5 @@ def _selectable(engine: Any, domain: dict[str, Any]) -> Iterator[Any]:
 
 
 register_engine(PandasExecutionEngine, _frame)
-register_engine(SparkDFExecutionEngine, _frame)
+register_engine(SparkDFExecutionEngine, _spark_frame)
 register_engine(SqlAlchemyExecutionEngine, _selectable)

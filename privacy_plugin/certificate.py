@@ -66,25 +66,27 @@ def issue(verdict: Verdict, *, key: bytes) -> Certificate:
     """Sign a verdict; one that passed must carry the fingerprint of the data it was passed for."""
     if verdict.passed and verdict.fingerprint is None:
         raise CertificateError("a passed verdict without a fingerprint says nothing about any data")
+    salt = secrets.token_hex(16)
     sealed = {
-        "people_fingerprint": _sealed(verdict.people_fingerprint, key),
-        "population_fingerprint": _sealed(verdict.population_fingerprint, key),
+        "people_fingerprint": _sealed(verdict.people_fingerprint, key, salt),
+        "population_fingerprint": _sealed(verdict.population_fingerprint, key, salt),
     }
-    content = {"format": _FORMAT, "versions": _versions(), **verdict.to_dict(), **sealed}
+    content = {"format": _FORMAT, "versions": _versions(), "salt": salt, **verdict.to_dict(), **sealed}
     plain_content = json.loads(json.dumps(content))
     return Certificate(content=plain_content, signature=signature(plain_content, key))
 
 
-def _sealed(fingerprint: Fingerprint | None, key: bytes) -> dict[str, Any] | None:
+def _sealed(fingerprint: Fingerprint | None, key: bytes, salt: object) -> dict[str, Any] | None:
     """Hide the digest of what is not released: only whoever has the key can compare it with a guess of the rows.
 
     A certificate goes with its release, and its digest over the unit could be tried with the people of each class in
-    every order, until it tells whose sensitive value is whose.
+    every order, until it tells whose sensitive value is whose. With a salt, two certificates do not tell either that
+    they are of the same people.
     """
     if fingerprint is None:
         return None
     told = fingerprint.to_dict()
-    return {**told, "digest": signature({"sealed": told}, key)}
+    return {**told, "digest": signature({"sealed": told, "salt": salt}, key)}
 
 
 def require_certificate(
@@ -176,7 +178,7 @@ def _require_same_data(
     if rules.unit is not None:
         if judged is None:
             raise CertificateError(f"people were counted by {rules.unit!r}; the release needs the table that has it")
-        if _sealed(judged.fingerprint(rules.judged), key) != content.get("people_fingerprint"):
+        if _sealed(judged.fingerprint(rules.judged), key, content.get("salt")) != content.get("people_fingerprint"):
             raise CertificateError(
                 f"the rows do not belong to the people who were judged: {rules.unit!r} changed after the privacy checks"
             )
@@ -184,7 +186,7 @@ def _require_same_data(
         if population is None:
             raise CertificateError("a requirement compares with a second table; the release needs it too")
         compared = content.get("population_fingerprint") or {"columns": None}
-        if _sealed(population.fingerprint(compared["columns"]), key) != compared:
+        if _sealed(population.fingerprint(compared["columns"]), key, content.get("salt")) != compared:
             raise CertificateError(
                 "the population is not the one that was compared with: it changed after the privacy checks"
             )

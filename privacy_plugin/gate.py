@@ -73,9 +73,9 @@ class Verdict:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rows: int = 0
-    fingerprint: Fingerprint | None = None
-    people_fingerprint: Fingerprint | None = None
-    population_fingerprint: Fingerprint | None = None
+    fingerprint: Fingerprint | None = field(default=None, repr=False)
+    people_fingerprint: Fingerprint | None = field(default=None, repr=False)
+    population_fingerprint: Fingerprint | None = field(default=None, repr=False)
     partition: str | None = None
     judged_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -107,18 +107,18 @@ class Verdict:
             "policy_digest": self.policy_digest,
             "rows": self.rows,
             "judged_at": self.judged_at,
-            "fingerprint": _told(self.fingerprint, openly=self.passed),
-            "people_fingerprint": _told(self.people_fingerprint),
-            "population_fingerprint": _told(self.population_fingerprint),
+            "fingerprint": _described(self.fingerprint, digest=self.passed),
+            "people_fingerprint": _described(self.people_fingerprint),
+            "population_fingerprint": _described(self.population_fingerprint),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
         }
 
 
-def _told(fingerprint: Fingerprint | None, *, openly: bool = False) -> dict[str, Any] | None:
+def _described(fingerprint: Fingerprint | None, *, digest: bool = False) -> dict[str, Any] | None:
     told = fingerprint.to_dict() if fingerprint else {}
-    return {name: value for name, value in told.items() if openly or name != "digest"} or None
+    return {name: value for name, value in told.items() if digest or name != "digest"} or None
 
 
 def in_lines(said: str, reasons: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
 
     Returns (group of each row, position of one row of each group).
     """
-    if _is_dense(packed, size):
+    if is_dense(len(packed), size):
         places = _places(packed, size)
         used = np.flatnonzero(places >= 0)
         first = places[used]
@@ -46,21 +46,35 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
     return groups.astype(np.int64), first.astype(np.int64)
 
 
-def ascending(packed: Integers, size: int) -> Integers | None:
-    """Return the order that sorts packed rows, or None where two of them are equal."""
-    if _is_dense(packed, size):
+def tally(packed: Integers, size: int, counts: Integers | None = None) -> tuple[Integers, Integers]:
+    """Return the position of one of equal packed rows each, in ascending order, and how many they stand for.
+
+    A row stands for itself, or for as many as `counts` says.
+    """
+    if is_dense(len(packed), size):
         places = np.full(size, -1, dtype=np.int64)
         places[packed] = np.arange(len(packed))
-        order = places[np.flatnonzero(places >= 0)]
-        return order if len(order) == len(packed) else None
+        used = np.flatnonzero(places >= 0)
+        first = places.take(used)
+        if counts is None:
+            return first, np.bincount(packed, minlength=size).take(used)
+        if len(used) == len(packed):
+            return first, counts.take(first)
+        return first, sum_by(packed, counts, size).take(used)
     order = np.argsort(packed)
-    inorder = packed[order]
-    return order if (inorder[1:] > inorder[:-1]).all() else None
+    inorder = packed.take(order)
+    starts = np.flatnonzero(np.concatenate([inorder[:1] == inorder[:1], inorder[1:] != inorder[:-1]]))
+    if counts is None:
+        return order.take(starts), np.diff(starts, append=len(packed))
+    inorder = counts.take(order)
+    if len(starts) < len(packed):
+        inorder = np.add.reduceat(inorder, starts)
+    return order.take(starts), inorder
 
 
-def _is_dense(packed: Integers, size: int) -> bool:
+def is_dense(rows: int, size: int) -> bool:
     """Tell whether the range is so small that counting beats sorting."""
-    return size <= min(_DENSE_LIMIT, 8 * len(packed) + 1024)
+    return size <= min(_DENSE_LIMIT, 8 * rows + 1024)
 
 
 def _places(packed: Integers, size: int) -> Integers:

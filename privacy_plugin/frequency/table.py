@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError, require_columns
-from privacy_plugin.frequency.grouping import Codes, Integers, ascending, group, pack, sum_by
+from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by, tally
 from privacy_plugin.frequency.values import (
     Value,
     canonical,
@@ -51,11 +51,11 @@ class FrequencyTable:
         columns: Sequence[str],
         codes: Sequence[npt.NDArray[np.integer]],
         raw_dictionaries: Sequence[Iterable[Any]],
-        counts: Integers,
+        counts: Integers | None = None,
         *,
         unit: str | None = None,
     ) -> "FrequencyTable":
-        """Build a table from an engine's groups: one code array and one list of raw values a column.
+        """Build a table from an engine's groups, or from rows: one code array and one list of raw values a column.
 
         Raw values that mean the same (NaN and None, 39 and 39.0) become one, and their rows are merged.
         """
@@ -265,18 +265,17 @@ def _assemble(
     columns: tuple[str, ...],
     codes: Sequence[npt.NDArray[np.integer]],
     dictionaries: Sequence[Dictionary],
-    counts: Integers,
+    counts: Integers | None,
     unit: str | None,
 ) -> FrequencyTable:
     """Merge equal rows, order them, and forget values that no longer occur."""
-    if len(counts) and (counts.dtype.kind not in "iu" or counts.min() < 1):
-        raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
-    if counts.sum(dtype=np.float64) >= _LARGEST:
-        raise ParameterError("counts add up to 2**62 rows or more, which cannot be added exactly")
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
-    if len(counts) != len(packed):
-        raise ParameterError(f"every row needs a count; given: {len(packed)} rows, {len(counts)} counts")
-    rows, totals = _merged(packed, size, counts.astype(np.int64, copy=False), unit)
+    rows, totals = tally(packed, size, None if counts is None else _checked(counts, len(packed)))
+    if unit is not None and len(rows) < len(packed):
+        raise ParameterError(
+            f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "
+            "store missing values in one form only"
+        )
     matrix = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
     remaining = []
     for position, (column_codes, dictionary) in enumerate(zip(codes, dictionaries, strict=True)):
@@ -291,15 +290,11 @@ def _assemble(
     return FrequencyTable(columns=columns, codes=matrix, counts=totals, dictionaries=tuple(remaining), unit=unit)
 
 
-def _merged(packed: Integers, size: int, counts: Integers, unit: str | None) -> tuple[Integers, Integers]:
-    """Return one of equal rows each, in ascending order, with its count; an engine's rows are distinct already."""
-    order = ascending(packed, size)
-    if order is not None:
-        return order, counts.take(order)
-    if unit is not None:
-        raise ParameterError(
-            f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "
-            "store missing values in one form only"
-        )
-    groups, first = group(packed, size)
-    return first, sum_by(groups, counts, len(first))
+def _checked(counts: Integers, rows: int) -> Integers:
+    if len(counts) and (counts.dtype.kind not in "iu" or counts.min() < 1):
+        raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
+    if counts.sum(dtype=np.float64) >= _LARGEST:
+        raise ParameterError("counts add up to 2**62 rows or more, which cannot be added exactly")
+    if len(counts) != rows:
+        raise ParameterError(f"every row needs a count; given: {rows} rows, {len(counts)} counts")
+    return counts.astype(np.int64, copy=False)

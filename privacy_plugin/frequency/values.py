@@ -142,8 +142,8 @@ def _canonical_datetime(raw: datetime) -> Value:
         return moment.isoformat()
     if getattr(moment, "nanosecond", 0):  # pandas keeps nanoseconds, which datetime would cut off
         return moment.isoformat()
-    plain = datetime(*moment.timetuple()[:6], microsecond=moment.microsecond)
-    return plain.date() if plain.time() == time() else plain
+    clock = moment.hour, moment.minute, moment.second, moment.microsecond
+    return datetime(moment.year, moment.month, moment.day, *clock) if any(clock) else moment.date()
 
 
 def label(value: Value) -> str:

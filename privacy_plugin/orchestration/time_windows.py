@@ -9,7 +9,7 @@ from privacy_plugin.errors import ParameterError
 
 _MOMENT = "%Y-%m-%d %H:%M:%S"  # as databases write it
 _KEYS = tuple(_MOMENT[:length] for length in range(2, len(_MOMENT) + 1, 3))
-_MIDNIGHT = tuple(datetime.min.strftime(f" {hour}") for hour in ("%H:%M:%S", "%H:%M", "%H"))
+_MIDNIGHT = (" 00:00:00", " 00:00", " 00")
 
 
 def require_keys_like_moments(partitions: Any) -> None:
@@ -34,12 +34,20 @@ def window_of(partitions: Any, key: str) -> tuple[str, str] | None:
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):
         return None
     window = partitions.time_window_for_partition_key(key)
-    if datetime.strptime(key, partitions.fmt) != window.start.replace(tzinfo=None):
+    begin, end = _border(key), _border(window.end.strftime(partitions.fmt))
+    if _moment(key, partitions.fmt) != window.start.replace(tzinfo=None) or begin >= end:
         raise ParameterError(
-            f"partition {key} does not begin when its key says, so that no column can be compared with it; "
-            "write the hour into the keys, or leave the offset out"
+            f"partition {key} does not begin when its key says, or ends when it begins, as an hour does when clocks are "
+            "set back; no column can be compared with it: write the hour into the keys, leave offset and timezone out"
         )
-    return _border(key), _border(window.end.strftime(partitions.fmt))
+    return begin, end
+
+
+def _moment(key: str, written_as: str) -> datetime | None:
+    try:
+        return datetime.strptime(key, written_as)
+    except ValueError:  # the second of two hours that a clock shows alike
+        return None
 
 
 def _border(key: str) -> str:

@@ -69,7 +69,9 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         held = sa.collate(sa.cast(column, sa.String), bytewise)
         if window is None:
             return sql_table(self.engine, everything.where(held == partition))
-        return sql_table(self.engine, everything.where(held >= window[0], held < window[1]))
+        moment = sa.func.replace(held, "T", " ")  # as ISO separates the hour
+        written = sa.collate(moment, bytewise)
+        return sql_table(self.engine, everything.where(written >= window[0], written < window[1]))
 
     def dispose(self) -> None:
         """Close every connection."""

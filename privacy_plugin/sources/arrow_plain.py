@@ -33,7 +33,18 @@ def with_used_values(column: Any) -> Any:
 
 
 def _one_form(column: Any) -> Any:
-    """Make NaN missing, and -0.0 and 0.0 one by adding zero."""
+    """Make NaN missing, -0.0 and 0.0 one by adding zero, and days of what is called a day and may have hours.
+
+    Members of a union may mean the same, the number 1 and 1.0; nothing here could write one for the other.
+    """
+    if pa.types.is_union(column.type):
+        raise pa.ArrowNotImplementedError("unions")
+    if isinstance(column.type, pa.BaseExtensionType):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        made = [pa.ExtensionArray.from_storage(column.type, _one_form(chunk.storage)) for chunk in chunks]
+        return pa.chunked_array(made, type=column.type)
+    if pa.types.is_date64(column.type):
+        return pc.floor_temporal(column.cast(pa.timestamp("ms")), unit="day").cast(column.type)
     if pa.types.is_dictionary(column.type) and pa.types.is_floating(column.type.value_type):
         return _one_form(column.cast(column.type.value_type)).dictionary_encode()
     if pa.types.is_float16(column.type):  # of which Arrow computes nothing

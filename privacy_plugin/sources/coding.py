@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.frequency.grouping import Integers, group, pack
+from privacy_plugin.frequency.grouping import Integers, group, is_dense, pack, tally
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import canonical, key, require_written_apart
 
@@ -48,11 +48,13 @@ def group_rows(coded: Sequence[CodedColumn]) -> tuple[Integers, Integers, Intege
 
 
 def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> FrequencyTable:
-    """Count the rows of one chunk."""
-    _, first, counts = group_rows(coded)
-    return FrequencyTable.from_columns(
-        names, [column.codes[first] for column in coded], [column.values for column in coded], counts
-    )
+    """Count the rows of one chunk; where few combinations are possible, before values are looked at."""
+    codes, values = [column.codes for column in coded], [column.values for column in coded]
+    packed, size = pack(codes, [len(listed) for listed in values])
+    if not is_dense(len(packed), size):
+        return FrequencyTable.from_columns(names, codes, values)
+    first, counts = tally(packed, size)
+    return FrequencyTable.from_columns(names, [column.take(first) for column in codes], values, counts)
 
 
 def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:

@@ -3,10 +3,10 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
-Handler = Callable[[int, Any], Any]  # what is ignored, or ends the process, has none
+Handler = Callable[[int, Any], Any]
 
 
 @contextmanager
@@ -21,20 +21,24 @@ def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
         yield
         return
     raised: list[BaseException] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    told = {number: _telling(own, interrupt, raised) for number, own in before.items() if callable(own)}
-    try:
-        for number, handler in told.items():
-            signal.signal(number, handler)
-        yield
-    except Exception:
-        if raised:
-            raise raised[-1] from None
-        raise
-    finally:
-        for number, handler in told.items():
-            if signal.getsignal(number) is handler:
-                signal.signal(number, before[number])
+    with ExitStack() as stack:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            own = signal.getsignal(number)
+            if callable(own):  # else it is ignored, or the end of the process: nothing is raised
+                handler = _telling(own, interrupt, raised)
+                stack.callback(_restore, number, handler, own)
+                signal.signal(number, handler)
+        try:
+            yield
+        except Exception:
+            if raised:
+                raise raised[-1] from None
+            raise
+
+
+def _restore(number: int, handler: Handler, own: Handler) -> None:
+    if signal.getsignal(number) is handler:
+        signal.signal(number, own)
 
 
 def _telling(own: Handler, interrupt: Callable[[], None], raised: list[BaseException]) -> Handler:

@@ -1,29 +1,32 @@
-"""One form for all values of a pandas column that mean the same, so that a release does not tell them apart."""
+"""One form for all values of a pandas column that mean the same, and nothing under what is missing."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from privacy_plugin.frequency.values import canonical, key
 from privacy_plugin.sources.one_form import in_one_form
 
 
 def series_in_one_form(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Write -0.0 as 0.0, missing values of a column in one way, and one of all objects that mean the same."""
+    """Write -0.0 as 0.0, missing values of a column in one way, and one of all objects that mean the same.
+
+    A nullable column keeps the old values of cells that were made missing; nobody sees them, but they are stored.
+    """
     kind: Any = series.dtype
-    if pd.api.types.is_object_dtype(kind):
-        return _objects_in_one_form(series)
-    if isinstance(kind, pd.CategoricalDtype):
-        return _categories_in_one_form(series)
     made: Any = None
-    if isinstance(kind, np.dtype) and kind.kind in "fc":
+    if pd.api.types.is_object_dtype(kind):
+        values = series.tolist()
+        objects = in_one_form(values)
+        made = None if objects is values else pd.Series(objects, index=series.index, dtype=object).array
+    elif isinstance(kind, pd.CategoricalDtype):
+        made = _categories_in_one_form(series)
+    elif isinstance(kind, np.dtype) and kind.kind in "fc":
         made = _plain_numbers(series.to_numpy())
     elif isinstance(kind, pd.SparseDtype) and kind.subtype.kind in "fc":
         made = pd.arrays.SparseArray(_plain_numbers(np.asarray(series)), dtype=kind)
-    elif isinstance(kind, pd.Float32Dtype | pd.Float64Dtype):
-        numbers = _plain_numbers(series.to_numpy(dtype=kind.name.lower(), na_value=np.nan))
-        made = pd.arrays.FloatingArray(numbers, np.isnan(numbers))
+    elif isinstance(series.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
+        made = _nothing_under_missing(series)
     elif isinstance(kind, pd.IntervalDtype) and getattr(kind.subtype, "kind", "") == "f":
         intervals: Any = series.array
         left, right = _plain_numbers(intervals.left.to_numpy()), _plain_numbers(intervals.right.to_numpy())
@@ -38,28 +41,23 @@ def _plain_numbers(numbers: Any) -> Any:
     return plain
 
 
-def _objects_in_one_form(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    values, absent = series.tolist(), series.isna().tolist()
-    present = [value for value, missing in zip(values, absent, strict=True) if not missing]
-    made = in_one_form(present)
-    several = len({type(value) for value, missing in zip(values, absent, strict=True) if missing}) > 1
-    if made is present and not several:
-        return series
-    following = iter(made)
-    joined = [
-        (None if several else v) if missing else next(following) for v, missing in zip(values, absent, strict=True)
-    ]
-    return pd.Series(joined, index=series.index, name=series.name, dtype=object)
+def _nothing_under_missing(series: "pd.Series[Any]") -> Any:
+    array: Any = series.array
+    numbers = array.to_numpy(dtype=series.dtype.name.lower().replace("boolean", "bool"), na_value=0)
+    missing = series.isna().to_numpy()
+    if numbers.dtype.kind == "f":
+        missing = missing | np.isnan(numbers)
+        numbers = np.where(missing, numbers.dtype.type(0), numbers) + numbers.dtype.type(0)
+    return type(array)(numbers, missing)
 
 
-def _categories_in_one_form(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Give rows the first of the categories that mean the same."""
+def _categories_in_one_form(series: "pd.Series[Any]") -> Any:
+    """Give rows one of the categories that mean the same."""
     categories = series.cat.categories
-    if categories.dtype != object:
-        return series
-    keys = [key(canonical(value)) for value in categories]
-    first = {each: place for place, each in reversed(list(enumerate(keys)))}
-    places = np.array([*(first[each] for each in keys), -1])  # pandas writes -1 for what is missing
-    codes = places[series.cat.codes.to_numpy()]
-    made = pd.Categorical.from_codes(codes, categories=categories, ordered=series.cat.ordered)
-    return pd.Series(made, index=series.index, name=series.name)
+    if not pd.api.types.is_object_dtype(categories.dtype):
+        return None
+    listed = categories.tolist()
+    places = {id(value): place for place, value in enumerate(listed)}
+    moved = [places.get(id(value), -1) for value in in_one_form(listed)]  # pandas writes -1 for what is missing
+    codes = np.array([*moved, -1])[series.cat.codes.to_numpy()]
+    return pd.Categorical.from_codes(codes, categories=categories, ordered=series.cat.ordered)

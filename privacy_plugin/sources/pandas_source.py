@@ -56,15 +56,14 @@ class PandasSource(LocalSource):
         for name, values in texts.items():
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
-        for name in keep:
-            if name not in in_arrow:
-                frame[name] = series_in_one_form(frame[name])
         for name in in_arrow:
             frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__(), name))
         rows = frame if kept is None else frame[kept].copy()
-        for name in in_arrow:
-            rows[name] = pd.arrays.ArrowExtensionArray(with_used_values(rows[name].array.__arrow_array__()))
         for name in keep:
+            if name in in_arrow:
+                rows[name] = pd.arrays.ArrowExtensionArray(with_used_values(rows[name].array.__arrow_array__()))
+            else:
+                rows[name] = series_in_one_form(rows[name])
             if isinstance(rows[name].dtype, pd.CategoricalDtype):
                 rows[name] = rows[name].cat.remove_unused_categories()
         return rows

@@ -69,7 +69,7 @@ class PolarsSource(LocalSource):
 def _copied(column: pl.Series, rows: Integers) -> pl.Series:
     """Copy rows of a column and nothing else: filtered or sliced, polars still stores the texts of the other rows."""
     if column.dtype == pl.Object:
-        return pl.Series(column.name, in_one_form(column.to_list()), dtype=pl.Object)[rows]
+        return pl.Series(column.name, in_one_form(column[rows].to_list()), dtype=pl.Object)
     if column.dtype in _ONE_BY_ONE:
         return column[rows]
     if column.dtype.is_float():  # to add zero changes nothing in polars
@@ -111,9 +111,11 @@ class PolarsLazySource:
             return int(self._frame.select(pl.len()).collect(engine="streaming").item())
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group in polars' streaming engine."""
-        if any(map(_is_compared_here, self._schema.values())):
-            return self._collected().frequencies(columns, unit=unit)
+        """Group in polars' streaming engine, but collect what polars does not compare as we do."""
+        names = [*columns, *([] if unit is None else [unit])]
+        if any(_is_compared_here(self._schema.get(name)) for name in names):
+            require_columns(names, self.columns)
+            return self._collected(list(dict.fromkeys(names))).frequencies(columns, unit=unit)
         return _grouped(self._frame, self._schema, columns, unit)
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:

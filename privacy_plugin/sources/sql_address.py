@@ -25,11 +25,13 @@ def file_of(url: sa.URL) -> str | None:
     ('house.duckdb', None)
     """
     named = url.database if url.get_backend_name() in ("duckdb", "sqlite") else None
-    return named if named and ":" not in Path(named).parts[0] else None
+    return named if named and ":" not in named.partition("/")[0] else None
 
 
 def found_from(address: str, folder: Path) -> str:
     """Return an address whose file, if it is relative, is in a folder, wherever the process happens to run.
+
+    DuckDB reads ~ as the home of the user, and so does this.
 
     >>> found_from("sqlite:///house.db", Path("/projects/clinic"))
     'sqlite:////projects/clinic/house.db'
@@ -39,4 +41,7 @@ def found_from(address: str, folder: Path) -> str:
         file = file_of(url)
     except (sa.exc.ArgumentError, ValueError, ImportError):  # told where it is used
         return address
-    return address if file is None else url.set(database=str(folder / file)).render_as_string(hide_password=False)
+    if file is None:
+        return address
+    plain = Path(file).expanduser() if url.get_backend_name() == "duckdb" else Path(file)
+    return url.set(database=str(folder / plain)).render_as_string(hide_password=False)

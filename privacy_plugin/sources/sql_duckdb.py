@@ -63,7 +63,7 @@ class DuckDBRules:
         return expression
 
     def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Make text of enumerations, which list values that no row may have."""
+        """Make text of enumerations, which list values that no row may have, and one form of what means the same."""
         return sa.literal_column(duckdb_terms.shown(_quoted(column), column.type))
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:

@@ -1,4 +1,4 @@
-"""Repeat distinct rows of a table in its database, with a number beside each: values are copied there, as they are."""
+"""Repeat distinct rows of a table in its database, with a number beside each: values are copied there, as released."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -51,7 +51,7 @@ def numbered_query(
 
 
 def _examples(rules: Rules, origin: Origin, columns: list[SqlColumn], labels: list[str]) -> sa.Select[Any]:
-    """Select one row of every combination of values, as it is stored, and number them."""
+    """Select one row of every combination of values, as it is released, and number them."""
     shown = [rules.shown(origin, column).label(label) for column, label in zip(columns, labels, strict=True)]
     place = sa.func.row_number().over(partition_by=[rules.term(origin, column) for column in columns])
     rows = sa.select(*shown, place.label("place")).select_from(origin.clause).subquery("rows_of_examples")

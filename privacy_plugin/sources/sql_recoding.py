@@ -51,7 +51,7 @@ class SqlRecoder:
     def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
         """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
         translator = Translator(recoding, tuple(self._described))
-        self._require_few(translator.coded_columns)
+        self._require_few(translator)
         values = {name: self._values(name, position) for position, name in enumerate(translator.coded_columns)}
         translated = {name: translator.translate(name, column.raw) for name, column in values.items()}
         joined: sa.FromClause = self._origin.clause
@@ -77,12 +77,14 @@ class SqlRecoder:
         self._temporary.settle()
         return self._columns(translator), self._query(translator, joined, texts, hidden)
 
-    def _require_few(self, columns: Sequence[str]) -> None:
-        """Refuse more columns than can be joined with their values and new values, beside the table and two more."""
-        most = None if self._rules.joins is None else (self._rules.joins - 3) // 2
-        if most is not None and len(columns) > most:
+    def _require_few(self, translator: Translator) -> None:
+        """Refuse more columns than can be joined, each with its values and its new values."""
+        recoding, columns = translator.recoding, len(translator.coded_columns)
+        besides = 1 + bool(recoding.combined_columns) + bool(recoding.suppressed)
+        most = None if self._rules.joins is None else (self._rules.joins - besides) // 2
+        if most is not None and columns > most:
             raise SourceError(
-                f"{self._connection.dialect.name} recodes at most {most} columns at once, not {len(columns)}; "
+                f"{self._connection.dialect.name} recodes at most {most} columns at once, not {columns}; "
                 "withhold some of them, or put the table into DuckDB or PostgreSQL"
             )
 

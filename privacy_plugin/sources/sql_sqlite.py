@@ -16,8 +16,13 @@ from privacy_plugin.sources.sql_plans import plan_of
 from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
-_REAL = ("REAL", "FLOA", "DOUB")  # what SQLite looks for in a declared type
-_TEXT = ("CHAR", "CLOB", "TEXT")
+# What SQLite looks for in a declared type, in this order; without one, values are stored as they come.
+_AFFINITIES = (
+    ("INTEGER", ("INT",)),
+    ("TEXT", ("CHAR", "CLOB", "TEXT")),
+    ("BLOB", ("BLOB",)),
+    ("REAL", ("REAL", "FLOA", "DOUB")),
+)
 _ARGUMENTS = 100  # what every build lets a function take
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
@@ -67,7 +72,7 @@ class SqliteRules:
 
     def shown(self, origin: Origin, column: SqlColumn) -> Expression:
         """Write 1.0 as 1, which it equals, and every moment in one way; a column of floats makes floats of both."""
-        return origin.column(column.name) if _declares(column, _REAL) else self._told(origin, column)
+        return origin.column(column.name) if _affinity(column) == "REAL" else self._one_form(origin, column)
 
     def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
         """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
@@ -111,7 +116,7 @@ class SqliteRules:
             def finalize(self) -> int:
                 return len(collected)
 
-        driver, chosen = _driver(connection), [self._told(origin, column) for column in columns]
+        driver, chosen = _driver(connection), [self._one_form(origin, column) for column in columns]
         _bring_functions(driver)
         if len(chosen) > _ARGUMENTS:
             driver.create_function("privacy_plugin_cells", -1, lambda *cells: ascii(cells), deterministic=True)
@@ -155,12 +160,12 @@ class SqliteRules:
             "PRAGMA legacy_alter_table = OFF",
         ]
 
-    def _told(self, origin: Origin, column: SqlColumn) -> Expression:
+    def _one_form(self, origin: Origin, column: SqlColumn) -> Expression:
         """Return one form of what means the same, whatever the column is declared to be."""
         stored = origin.column(column.name)
         if self.decoder(column) is _moment:
             return sa.func.privacy_plugin_moment(stored)
-        if _declares(column, _TEXT):
+        if _affinity(column) == "TEXT":
             return stored
         whole = sa.cast(stored, sa.Integer)
         is_whole = sa.and_(sa.func.typeof(stored) == sa.literal_column("'real'"), stored == whole)
@@ -174,8 +179,9 @@ def _bring_functions(driver: Any) -> None:
     driver.create_function("privacy_plugin_moment", 1, _moment_text, deterministic=True)
 
 
-def _declares(column: SqlColumn, words: Sequence[str]) -> bool:
-    return any(word in column.type.upper() for word in words)
+def _affinity(column: SqlColumn) -> str:
+    declared = column.type.upper()
+    return next((kind for kind, words in _AFFINITIES if any(word in declared for word in words)), "NUMERIC")
 
 
 def _driver(connection: Connection) -> Any:

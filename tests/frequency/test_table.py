@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError
 from privacy_plugin.frequency import FrequencyTable, merge
-from privacy_plugin.frequency.grouping import ascending, group, pack, sum_by
+from privacy_plugin.frequency.grouping import group, pack, sum_by, tally
 from privacy_plugin.frequency.values import label
 from tests.oracles.frequencies import count_rows, meaning
 
@@ -200,15 +200,17 @@ def test_packing_tells_rows_apart(rows: list[Any], sizes: tuple[int, ...]) -> No
     assert sum_by(members, np.ones(len(rows), dtype=np.int64), len(first)).sum() == len(rows)
 
 
-@given(st.lists(st.integers(0, 40), max_size=12), st.sampled_from([41, 2**40]))
-def test_ascending_orders_what_is_distinct(numbers: list[int], size: int) -> None:
-    packed = np.array(numbers, dtype=np.int64)
-    order = ascending(packed, size)
-    if len(set(numbers)) < len(numbers):
-        assert order is None
-    else:
-        assert order is not None
-        assert packed[order].tolist() == sorted(numbers)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 2**55)), max_size=12), st.sampled_from([41, 2**40]))
+def test_equal_rows_are_added_up_in_ascending_order(rows: list[tuple[int, int]], size: int) -> None:
+    packed = np.array([number for number, _ in rows], dtype=np.int64)
+    counts = np.array([count for _, count in rows], dtype=np.int64)
+    expected: Counter[int] = Counter()
+    for number, count in rows:
+        expected[number] += count
+    first, totals = tally(packed, size, counts)
+    assert list(zip(packed[first].tolist(), totals.tolist(), strict=True)) == sorted(expected.items())
+    first, totals = tally(packed, size)
+    assert list(zip(packed[first].tolist(), totals.tolist(), strict=True)) == sorted(Counter(packed.tolist()).items())
 
 
 def test_sums_are_exact() -> None:

@@ -90,6 +90,27 @@ def test_hours(warehouse: WarehouseResource, key: str, moments: int, days: int) 
         assert part.row_count() == rows
 
 
+def test_hours_that_iso_separates(tmp_path: Path) -> None:
+    """As text, T comes after every blank: all hours of a day would lie in its last."""
+    warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")
+    with warehouse.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE visits (moment TEXT)")
+        moments = ("2024-01-31T08:15:00", "2024-01-31T13:00:00", "2024-01-31T23:30:00")
+        connection.exec_driver_sql(f"INSERT INTO visits VALUES {', '.join(f'({moment!r})' for moment in moments)}")
+    for hour in ("08", "13", "23"):
+        key = f"2024-01-31 {hour}:00"
+        window = window_of(HOURLY, key)
+        assert warehouse.table("visits", partition=key, partition_column="moment", window=window).row_count() == 1
+    warehouse.dispose()
+
+
+@pytest.mark.parametrize("key", ["2024-10-27 02:00", "2024-10-27 02:00+0100"])
+def test_hours_that_clocks_show_twice_are_refused(key: str) -> None:
+    local = dg.HourlyPartitionsDefinition("2024-10-01 00:00", fmt="%Y-%m-%d %H:%M", timezone="Europe/Berlin")
+    with pytest.raises(ParameterError, match="clocks are set back"):
+        window_of(local, key)
+
+
 def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
     months = dg.MonthlyPartitionsDefinition("2024-01", fmt="%Y-%m")
     warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")

@@ -233,3 +233,27 @@ def test_nested_values_of_spark() -> None:
     for name in data.columns:
         one_look_each(data, published, name, 2)
     assert published.schema.simpleString() == data.schema.simpleString()
+
+
+@pytest.mark.parametrize("kind", ["Int64", "UInt8", "Float32", "boolean"])
+def test_nothing_is_stored_under_what_was_made_missing(kind: str) -> None:
+    """Pandas keeps the values of cells that are set to missing, and a pickled frame takes them along."""
+    data = pd.DataFrame({"x": pd.array([1, 0, 1, 1], dtype=kind)})
+    data.loc[[0, 3], "x"] = pd.NA
+    stored: Any = released(data)["x"].array
+    assert stored.isna().sum() == 2
+    assert not stored._data[stored.isna()].any()
+    assert stored.dtype == kind
+
+
+def test_rows_that_are_left_out_decide_no_form() -> None:
+    data = pd.DataFrame({"x": pd.Series([39.0, 39, None, float("nan")], dtype=object), "kept": ["y", "n", "n", "y"]})
+    suppressed = {"suppressed_columns": ("kept",), "suppressed": frozenset({("n",)}), "suppression": "drop"}
+    recoded = open_source(data).recode(Recoding(keep=("x", "kept"), mappings={}, **suppressed))
+    assert sorted(map(repr, recoded["x"])) == ["39.0", "nan"]
+
+
+def test_days_of_arrow_have_no_hours() -> None:
+    moments = pa.array([18_000_000, 80_000_000, -1], pa.int64()).view(pa.date64())
+    published = released(pa.table({"x": moments}))
+    assert set(published.column("x").cast(pa.int64()).to_pylist()) == {0, -86_400_000}
