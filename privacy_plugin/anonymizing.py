@@ -12,7 +12,7 @@ from typing import Any
 
 from privacy_plugin.budget import Budget
 from privacy_plugin.draws import Draw
-from privacy_plugin.errors import BudgetError, PolicyError
+from privacy_plugin.errors import BudgetError, PolicyError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.gate import structure_problems
 from privacy_plugin.ledger import BudgetLedger
@@ -21,6 +21,7 @@ from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
 from privacy_plugin.recoders import Found, Progress, Recoder
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.protocol import Rehearsed
 from privacy_plugin.spending import Cost, spending
 
 
@@ -64,6 +65,7 @@ def anonymize(
     *,
     policy: Policy,
     target: str | None = None,
+    final: str | None = None,
     population: Any = None,
     plan: Plan | None = None,
     constant: str | None = None,
@@ -73,7 +75,8 @@ def anonymize(
 ) -> Anonymized:
     """Anonymize by the method that the policy names; a failure leaves the target as it was.
 
-    Frames return a new frame; a database table or a file needs the `target` that is replaced. Identifiers are left out,
+    Frames return a new frame; a database table or a file needs the `target` that is replaced; `final` is where the
+    table will be put from there, which is tried before anything is spent. Identifiers are left out,
     and a column without a role is refused: nobody said whether it may leave. `plan`: a saved generalization, instead of
     a search. `constant`: a column that has one value throughout (a partition's) and is not generalized. A randomized
     method spends from the `ledger` (default: the one in use, see `privacy_plugin.ledger_in_use`), under the policy's
@@ -88,7 +91,7 @@ def anonymize(
         return _recoded(source, policy, method, target, population, plan, progress)
     assert isinstance(method, Draw)
     with _ledger(ledger) as books:
-        return _drawn(source, policy, method, target, books, generator, progress)
+        return _drawn(source, policy, method, target, books, generator, progress, final)
 
 
 def require_roles(policy: Policy, source: Source) -> None:
@@ -124,6 +127,7 @@ def _drawn(
     ledger: BudgetLedger,
     generator: Any,
     progress: Progress | None,
+    final: str | None,
 ) -> Anonymized:
     ledger.require_apart(getattr(source, "bind", None))
     _tell(progress, "reading")
@@ -131,7 +135,8 @@ def _drawn(
     run = draw.prepared(table, generator)
     _require_within(policy, draw, ledger)
     for rehearsal in draw.rehearsals(table):
-        _require_writable(source, rehearsal, target)
+        for place in dict.fromkeys((target, target if final is None else final)):
+            _require_writable(source, rehearsal, place)
     with spending(draw.cost, ledger=ledger, dataset=policy.dataset, private=generator is None) as spent:
         _tell(progress, "drawing")
         drawn = run()
@@ -142,7 +147,10 @@ def _drawn(
 
         _tell(progress, "writing")
         drawn.frequencies.require_rows()
-        made = source.write_rows(drawn.frequencies, target=target, verify=record)
+        try:
+            made = source.write_rows(drawn.frequencies, target=target, verify=record)
+        except SourceError as problem:  # to try again would spend again
+            raise BudgetError(f"{problem}; nothing was put in place, and what the draw cost stays spent") from None
     return Anonymized(
         made=made,
         method=policy.method,
@@ -173,17 +181,17 @@ def _require_within(policy: Policy, draw: Draw, ledger: BudgetLedger) -> None:
         )
 
 
-class _Rehearsed(Exception):  # noqa: N818  all went well
-    """All rows have arrived beside the target; they go no further."""
-
-
 def _require_writable(source: Source, rehearsal: FrequencyTable, target: str | None) -> None:
-    """Refuse a target, or values, that cannot be written, by writing some beside it: nothing should be spent on it."""
+    """Refuse a target, or values, that cannot be written, by writing some: nothing should be spent on it."""
+    rehearse = getattr(source, "rehearse_rows", None)
+    if rehearse is not None:
+        rehearse(rehearsal, target=target)
+        return
 
     def stop(_: Source) -> None:
-        raise _Rehearsed
+        raise Rehearsed
 
-    with suppress(_Rehearsed):
+    with suppress(Rehearsed):
         source.write_rows(rehearsal, target=target, verify=stop)
 
 

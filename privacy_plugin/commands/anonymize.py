@@ -88,13 +88,20 @@ def anonymize(
     if plan or apply_plan:
         rules.anonymizer.require_plan()
     with terminal.working(rules.anonymizer.doing) as progress, inputs.ledger_for(rules, ledger):
-        with waiting_place(opened, output) as (target, reopen):
+        with waiting_place(opened, output) as (held, target, reopen):
+            compared = inputs.open_population(rules, population, held, policy_file=policy)
             result = anonymized(
-                opened.source, policy=rules, target=target, population=others, plan=saved, progress=progress
+                held.source,
+                policy=rules,
+                target=target,
+                final=output,
+                population=compared,
+                plan=saved,
+                progress=progress,
             )
             progress("judging the result")
             staged = reopen()
-            verdict = rules.judge(staged, population=others, fingerprint=True)
+            verdict = rules.judge(staged, population=compared, fingerprint=True)
             if verdict.passed:
                 progress("writing")
                 staged.publish(output, columns=rules.rules.released, verify=same_data(rules, verdict))

@@ -26,10 +26,12 @@ class Input:
     source: Source
     name: str
     engine: sa.Engine | None = None
+    session: sa.Connection | None = None  # the one connection through which all is read, if there is one
 
     def beside(self, name: str) -> Source:
         """Open another table of the same database, or another file."""
-        return sql_table(self.engine, name) if self.engine else open_source(Path(name))
+        bind = self.session or self.engine
+        return open_source(Path(name)) if bind is None else sql_table(bind, name)
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a table beside this one, or such a file."""

@@ -1,8 +1,10 @@
-"""A place beside the output where a result waits until it was judged."""
+"""A place where a result waits until it was judged, and where nobody else sees it."""
 
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -13,27 +15,44 @@ from privacy_plugin.gate import Verdict
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
 from privacy_plugin.sources.sql_origin import quote_name, split_name
+from privacy_plugin.sources.sql_rules import rules_of
+
+# Where tables of a session are: in the place of the output, whoever reads releases would read what no gate has judged,
+# and the unit with it. DuckDB has none that can be renamed; but nothing of a transaction is seen before its end.
+_TEMPORARY = {"postgresql": ("pg_temp",), "sqlite": ("temp",)}
+
+Waiting = tuple[Input, str, Callable[[], Source]]
 
 
 @contextmanager
-def waiting_place(opened: Input, output: str) -> Iterator[tuple[str, Callable[[], Source]]]:
-    """Give a place beside the output, and how to open what was written there; it is gone afterwards."""
+def waiting_place(opened: Input, output: str) -> Iterator[Waiting]:
+    """Give the input as it is read from there, the place, and how to open what was written; it is gone afterwards."""
     if opened.engine is None:
         path = Path(output)
-        staging = path.with_name(f".{path.stem}.{secrets.token_hex(4)}{path.suffix}")
-        try:
-            yield str(staging), lambda: open_source(staging)
-        finally:
-            staging.unlink(missing_ok=True)
+        with _private_folder(path.parent) as folder:
+            yield opened, str(folder / path.name), lambda: open_source(folder / path.name)
         return
-    engine = opened.engine
-    parts = (*split_name(output)[:-1], f"privacy_plugin_judged_{secrets.token_hex(4)}")
-    name = ".".join(f'"{part}"' for part in parts)
+    isolation = rules_of(opened.engine.dialect).isolation
+    with opened.engine.connect() as connection:
+        if isolation:
+            connection.execution_options(isolation_level=isolation)
+        place = _TEMPORARY.get(connection.dialect.name, split_name(output)[:-1])
+        parts = (*place, f"privacy_plugin_judged_{secrets.token_hex(4)}")
+        name = ".".join(f'"{part}"' for part in parts)
+        with connection.begin():  # all in one: if it fails or is ended, there was nothing
+            held = replace(opened, source=sql_table(connection, opened.name), session=connection)
+            yield held, name, lambda: sql_table(connection, name)
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, connection.dialect)}"))
+
+
+@contextmanager
+def _private_folder(beside: Path) -> Iterator[Path]:
     try:
-        yield name, lambda: sql_table(engine, name)
-    finally:
-        with engine.begin() as connection:
-            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, engine.dialect)}"))
+        folder = tempfile.TemporaryDirectory(prefix=".privacy_plugin_", dir=beside)  # for nobody but the user
+    except OSError as problem:
+        raise SourceError(f"cannot write into {str(beside)!r}: {type(problem).__name__}") from None
+    with folder as path:
+        yield Path(path)
 
 
 def same_data(policy: Policy, verdict: Verdict) -> Callable[[Source], None]:

@@ -37,8 +37,9 @@ def window_of(partitions: Any, key: str) -> tuple[str, str] | None:
     begin, end = _border(key), _border(window.end.strftime(partitions.fmt))
     if _moment(key, partitions.fmt) != window.start.replace(tzinfo=None) or begin >= end:
         raise ParameterError(
-            f"partition {key} does not begin when its key says, or ends when it begins, as an hour does when clocks are "
-            "set back; no column can be compared with it: write the hour into the keys, leave offset and timezone out"
+            f"partition {key} does not begin when its key says, or ends when it begins, as an hour does when clocks "
+            "are set back; no column can be compared with it: write the hour into the keys, leave offset and timezone "
+            "out"
         )
     return begin, end
 

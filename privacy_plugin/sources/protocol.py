@@ -35,6 +35,10 @@ class Fingerprint:
         }
 
 
+class Rehearsed(Exception):  # noqa: N818  all went well
+    """All rows have arrived where they should; they go no further."""
+
+
 @runtime_checkable
 class Source(Protocol):
     """A table somewhere: grouped, fingerprinted, recoded and published where it lies.

@@ -1,7 +1,7 @@
 """Tables and queries of a database, through SQLAlchemy: everything is computed there."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +16,8 @@ from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table
-from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
+from privacy_plugin.sources.protocol import Fingerprint, Make, Rehearsed, Source, VerifyAll, checked_names
+from privacy_plugin.sources.sql_address import file_of
 from privacy_plugin.sources.sql_counting import counted, row_count
 from privacy_plugin.sources.sql_drawn_rows import drawn_query
 from privacy_plugin.sources.sql_errors import told_as_source_error
@@ -274,15 +275,30 @@ class SqlTable:
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> "SqlTable":
         """Write other rows to a staging table, let `verify` look at it, and only then swap it into place."""
+        with writing(self._bind, self._rules, self._origin, "writing") as connection:
+            self._write_rows(connection, rows, target, verify)
+        return sql_table(self._bind, target)
+
+    def rehearse_rows(self, rows: FrequencyTable, *, target: str | None) -> None:
+        """Put other rows in the target's place, and undo it: a view that rests on the target, say, is in the way."""
+        bind, verify = self._bind, _accept
+        if isinstance(bind, Connection) and bind.in_transaction() and not self._rules.savepoints:
+            # nothing could be undone here alone: in a file another connection can, else the rows stop beside the target
+            bind, verify = (bind.engine, _accept) if file_of(bind.engine.url) else (bind, _stop)
+        with suppress(Rehearsed), writing(bind, self._rules, self._origin, "writing") as connection:
+            self._write_rows(connection, rows, target, verify)
+            raise Rehearsed
+
+    def _write_rows(
+        self, connection: Connection, rows: FrequencyTable, target: str | None, verify: Callable[[Source], None]
+    ) -> None:
         parts = target_parts(target)
         check = arrived(rows, verify)
-        with writing(self._bind, self._rules, self._origin, "writing") as connection:
-            require_another(connection, self._rules, self._origin, parts)
-            with temporary_tables(connection, self._rules) as temporary:
-                columns, query = drawn_query(temporary, arrow_rows(rows))
-                table = Written(parts=parts, columns=columns, query=query)
-                staged(connection, self._rules, [table], lambda origins: check(SqlTable(connection, origins[0])))
-        return sql_table(self._bind, target)
+        require_another(connection, self._rules, self._origin, parts)
+        with temporary_tables(connection, self._rules) as temporary:
+            columns, query = drawn_query(temporary, arrow_rows(rows))
+            table = Written(parts=parts, columns=columns, query=query)
+            staged(connection, self._rules, [table], lambda origins: check(SqlTable(connection, origins[0])))
 
     def _same_rows(self, connection: Connection, recoding: Recoding) -> Callable[[Sequence[Origin]], None]:
         """Return a check that recoding lost no row; dropping rows is the one way to have fewer."""
@@ -319,3 +335,11 @@ class SqlTable:
         described = {column.name: column for column in self._describe(connection)}
         require_columns(columns, tuple(described))
         return [described[name] for name in columns]
+
+
+def _stop(_: Source) -> None:
+    raise Rehearsed
+
+
+def _accept(_: Source) -> None:
+    pass
