@@ -310,3 +310,48 @@ def test_a_method_is_part_of_what_a_policy_says() -> None:
     budget_only = policy_dict(requirements=[BUDGET])
     del budget_only["anonymize"]
     assert pp.Policy.from_dict(budget_only).method == "generalize"  # judges what was drawn elsewhere
+
+
+@pytest.mark.parametrize(
+    ("engine", "in_the_way"),
+    [
+        ("sqlite", "CREATE VIEW drawn AS SELECT 1 AS a"),
+        ("duckdb", "CREATE VIEW drawn AS SELECT 1 AS a"),
+        pytest.param("postgresql", "CREATE VIEW drawn AS SELECT 1 AS a", marks=pytest.mark.postgres),
+    ],
+)
+@pytest.mark.parametrize("held", [False, True])
+def test_nothing_is_spent_on_a_place_that_cannot_be_taken(
+    engine: str, in_the_way: str, held: bool, tmp_path: Path
+) -> None:
+    """The rows arrive beside such a target, and fail only when they are to be put in its place."""
+    source = LOADERS[engine](text_table(**people()), tmp_path)
+    with source.bind.begin() as connection:
+        connection.exec_driver_sql("DROP VIEW IF EXISTS drawn")
+        connection.exec_driver_sql(in_the_way)
+    ledger, policy = open_ledger(), policy_of()
+    level = {"isolation_level": "REPEATABLE READ"} if engine == "postgresql" else {}
+    with source.bind.execution_options(**level).connect() as connection, connection.begin():
+        data = sql_table(connection, source.name) if held else source
+        with pytest.raises(SourceError):
+            anonymize(data, policy=policy, target="drawn", ledger=ledger)
+        if held:
+            with pytest.raises(SourceError):
+                anonymize(data, policy=policy, target="waiting", final="drawn", ledger=ledger)
+    assert ledger.entries() == ()
+    anonymize(source, policy=policy, target="taken", ledger=ledger)
+    anonymize(source, policy=policy_of(), target="taken", ledger=open_ledger())  # what is a table is replaced
+
+
+def test_a_draw_that_was_not_written_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dagster tries again what failed in writing, and every try would spend."""
+    source = LOADERS["sqlite"](text_table(**people()), tmp_path)
+    ledger = open_ledger()
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise SourceError("the disk is full")
+
+    monkeypatch.setattr(type(source), "write_rows", fails)
+    with pytest.raises(BudgetError, match=r"the disk is full; .* stays spent"):
+        anonymize(source, policy=policy_of(), target="drawn", ledger=ledger)
+    assert len(ledger.entries()) == 1

@@ -207,7 +207,8 @@ class PostgresqlRules:
     def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
         """Name the schema in which the session creates tables; without one it creates none.
 
-        PostgreSQL cuts long names off without an error: tables that differ in the end of their names would be one.
+        PostgreSQL cuts long names off without an error: tables that differ in the end of their names would be one. A
+        partition that is replaced takes its rows out of the table that it is a part of.
         """
         query = (
             "SELECT pg_catalog.current_schema(), pg_catalog.current_setting('max_identifier_length')::pg_catalog.int4"
@@ -218,7 +219,13 @@ class PostgresqlRules:
                 f"the target {'.'.join(parts)!r} has a name of more than {longest} bytes, which PostgreSQL cuts off; "
                 "give a shorter one"
             )
-        return parts if len(parts) > 1 or schema is None else (str(schema), *parts)
+        full = parts if len(parts) > 1 or schema is None else (str(schema), *parts)
+        if connection.execute(_PART, {"name": quote_name(full, _PLAIN)}).scalar_one():
+            raise ParameterError(
+                f"the target {'.'.join(parts)!r} is a partition, or inherits: to replace it would take rows out of "
+                "another table; name another, and attach it yourself"
+            )
+        return full
 
     def rename(self, staging: str, target: str, name: str) -> list[str]:
         """Swap inside the transaction."""
@@ -268,6 +275,8 @@ _STORED = sa.text(
     "SELECT coalesce(pg_catalog.bool_and(relkind IN ('r', 'p', 'm') "
     "AND NOT pg_catalog.row_security_active(c.oid)), false) FROM parts JOIN pg_catalog.pg_class c ON c.oid = parts.oid"
 )
+
+_PART = sa.text("SELECT pg_catalog.count(*) FROM pg_catalog.pg_inherits WHERE inhrelid = pg_catalog.to_regclass(:name)")
 
 _SHARED = sa.text(
     "WITH RECURSIVE parts(number, oid) AS ("

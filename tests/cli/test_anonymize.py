@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.demo.hospital import load_hospital
+from privacy_plugin.policy import Policy
 from tests.cli.conftest import Run, document, leaks, people, words, write_policy
+from tests.engines import postgresql_database
 
 
 def test_the_result_passes_and_has_no_identifiers(folder: Path, run: Run) -> None:
@@ -144,6 +147,40 @@ def test_inside_a_database(tmp_path: Path, run: Run, dialect: str) -> None:
     assert rows == document(result)["verdict"]["rows"]
     assert run(*arguments).exit_code == 2  # it exists by now
     assert run(*arguments, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("dialect", ["file", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def test_nobody_else_sees_what_waits_to_be_judged(
+    folder: Path, run: Run, dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others who may read releases would read rows that no gate has judged, with the unit that says whose they are."""
+    engine, place = None, ("-o", folder / "release.csv")
+    given: tuple[object, ...] = (folder / "visits.csv",)
+    if dialect != "file":
+        engine = postgresql_database() if dialect == "postgresql" else sa.create_engine(f"sqlite:///{folder}/house.db")
+        people().to_sql("visits", engine, index=False)
+        url = engine.url.render_as_string(hide_password=False)
+        given, place = ("--url", url, "--table", "visits"), ("-o", "release")
+    before = set(folder.iterdir())
+    seen: list[object] = []
+    judge = Policy.judge
+
+    def looking(self: Policy, *arguments: Any, **options: Any) -> Any:
+        if engine is None:
+            seen.extend(new.stat().st_mode & 0o077 for new in set(folder.iterdir()) - before)
+        else:
+            with engine.connect() as connection:
+                seen.append(set(sa.inspect(connection).get_table_names()) - {"visits"})
+        return judge(self, *arguments, **options)
+
+    monkeypatch.setattr(Policy, "judge", looking)
+    result = run("anonymize", *given, "-p", folder / "policy.yaml", *place)
+    assert result.exit_code == 0, result.output
+    assert seen == ([0] if engine is None else [set()])
+    if engine is not None:
+        with engine.connect() as connection:
+            assert set(sa.inspect(connection).get_table_names()) == {"visits", "release"}
+        engine.dispose()
 
 
 def _duckdb_tables(connection: sa.Connection) -> set[str]:

@@ -254,7 +254,7 @@ def test_a_table_is_not_written_over_its_partitions(postgresql: sa.Engine, kind:
         "CREATE TABLE beside (a int)",
         "INSERT INTO t1a VALUES (1)",
     )
-    with pytest.raises(ParameterError, match="shares rows with it"):
+    with pytest.raises(ParameterError, match=r"shares rows with it|is a partition"):
         sql_table(postgresql, name).publish(target, columns=["a"], verify=lambda copy: None)
     assert sql_table(postgresql, name).row_count() == sql_table(postgresql, target).row_count() == 1
     assert sql_table(postgresql, name).publish("beside", columns=["a"], verify=lambda copy: None).row_count() == 1
@@ -354,3 +354,17 @@ def test_a_driver_that_rounds_merges_nobody(postgresql: sa.Engine) -> None:
     assert source.frequencies(["a", "k"]).counts.tolist() == [1, 1]
     assert sql_table(postgresql, "t").frequencies(["a"]).counts.tolist() == [1, 1]
     rounding.dispose()
+
+
+def test_a_partition_is_not_replaced(postgresql: sa.Engine) -> None:
+    """Dropped, it would take its rows out of the table that it is a part of."""
+    run(
+        postgresql,
+        "CREATE TABLE judged AS SELECT 1 AS month",
+        "CREATE TABLE archive (month int) PARTITION BY LIST (month)",
+        "CREATE TABLE january PARTITION OF archive FOR VALUES IN (1)",
+        "INSERT INTO archive VALUES (1), (1)",
+    )
+    with pytest.raises(ParameterError, match="is a partition"):
+        sql_table(postgresql, "judged").publish("january", columns=["month"], verify=lambda copy: None)
+    assert sql_table(postgresql, "archive").row_count() == 2
