@@ -1,5 +1,6 @@
 """Columns as integer codes into a list of raw values: the form in which engines hand over their data."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,10 @@ def group_rows(coded: Sequence[CodedColumn]) -> tuple[Integers, Integers, Intege
 def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> FrequencyTable:
     """Count the rows of one chunk; where few combinations are possible, before values are looked at."""
     codes, values = [column.codes for column in coded], [column.values for column in coded]
-    packed, size = pack(codes, [len(listed) for listed in values])
-    if not is_dense(len(packed), size):
+    sizes = [len(listed) for listed in values]
+    if not is_dense(len(codes[0]), math.prod(sizes)):
         return FrequencyTable.from_columns(names, codes, values)
-    first, counts = tally(packed, size)
+    first, counts = tally(*pack(codes, sizes))
     return FrequencyTable.from_columns(names, [column.take(first) for column in codes], values, counts)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -257,6 +258,7 @@ def _moment(stored: Any) -> Any:
         return stored
 
 
+@lru_cache(maxsize=1 << 16)
 def _moment_text(stored: Any) -> Any:
     moment = _moment(stored)
     return moment.isoformat(" ") if isinstance(moment, datetime) else moment
