@@ -104,10 +104,12 @@ class Plan:
         A table of a database is looked at and written in two transactions: what others write in between may be in the
         result, which only a gate over it notices. Frames return a new frame; that of a lazy one reads the data again
         whenever its rows are asked for, so where they may be others by then, judge what was written. A database table
-        or a file needs the `target` that is created. `keep` names the columns of the result (default: all). Suppressed rows are left out (`drop`) or have
-        `*` in every quasi-identifier (`mask`); masked rows are a class like any other and must meet the requirements
-        too. The `population` is needed where a requirement compares with it. Rows may keep their order, and a pandas
-        frame its index, which can tell whose they are; a release asset and `privacy-plugin anonymize` keep neither.
+        or a file needs the `target` that is created. `keep` names the columns of the result (default: all). Suppressed
+        rows are left out (`drop`) or have `*` in every quasi-identifier (`mask`); masked rows are a class like any
+        other and must meet the requirements too. The `population` is needed where a requirement compares with it. Rows
+        may keep their order, and a pandas frame its index, which can tell whose they are; a release asset and
+        `privacy-plugin anonymize` keep neither.
+
         Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
         would be suppressed or what is left fails; nothing is written then.
         """
