@@ -63,7 +63,6 @@ def anonymize(
     - `privacy-plugin anonymize visits.csv -p synthesize.yaml -o synthetic.csv --ledger sqlite:///ledger.db`
     """
     from privacy_plugin.anonymizing import anonymize as anonymized
-    from privacy_plugin.anonymizing import require_roles
     from privacy_plugin.commands import inputs
     from privacy_plugin.commands.anonymized import show_anonymized, show_outcome
     from privacy_plugin.commands.places import require_free_output
@@ -81,7 +80,6 @@ def anonymize(
     require_free_output(opened, output, beside=(plan, report), tables=tables, files=files, force=force)
     others = inputs.open_population(rules, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, rules)
-    require_roles(rules, source)
     if reveal:
         require_covered(source, rules.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None

@@ -13,7 +13,7 @@ way and by whomever, gives another digest; to find two tables with one digest is
 What it does not protect against: it is no signature, so whoever may rewrite both the data and the certificate
 can make them agree; it is no secret, so whoever has the digest can confirm a guess of the *whole* table; it says
 nothing of the columns left out, of the order of rows, or of a table in another engine; and values that mean the
-same (NaN and NULL, 0.0 and -0.0; in frames also 1 and 1.0) count as unchanged.
+same (NaN and NULL, 0.0 and -0.0; in frames and SQLite also 1 and 1.0) count as unchanged.
 """
 
 import hashlib

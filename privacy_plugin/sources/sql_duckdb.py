@@ -14,7 +14,7 @@ from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.digest import checked_buckets
 from privacy_plugin.sources.sql_origin import ALIAS, Expression, Origin, split_name
 from privacy_plugin.sources.sql_plans import nodes, plan_of
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, grouped, run
+from privacy_plugin.sources.sql_rules import Groups, SqlColumn, grouped_by_sqlalchemy, run
 
 
 class DuckDBRules:
@@ -83,7 +83,7 @@ class DuckDBRules:
     ) -> Groups:
         """Ask in text where that can be: SQLAlchemy needs 5% of the time that DuckDB takes to answer."""
         if origin.text is None:
-            return grouped(self, connection, origin, columns, unit)
+            return grouped_by_sqlalchemy(self, connection, origin, columns, unit)
         terms, person = [_term(column) for column in columns], None if unit is None else _term(unit)
         query = duckdb_terms.counting_query(origin.text, terms, person)
         return _coded(_raw(connection).sql(query), 1 if unit is None else 2)

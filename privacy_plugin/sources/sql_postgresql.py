@@ -18,7 +18,15 @@ from privacy_plugin.sources.protocol import checked_names
 from privacy_plugin.sources.sql_errors import state_of
 from privacy_plugin.sources.sql_origin import Expression, Origin, quote_name
 from privacy_plugin.sources.sql_plans import nodes, plan_of
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
+from privacy_plugin.sources.sql_rules import (
+    Groups,
+    SqlColumn,
+    described,
+    fetch_rows,
+    grouped_by_sqlalchemy,
+    insert_rows,
+    run,
+)
 
 # PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
 # kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
@@ -135,7 +143,7 @@ class PostgresqlRules:
         """Rely on the type."""
         return True
 
-    grouped = grouped
+    grouped = grouped_by_sqlalchemy
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query; what the driver cannot hand over it quotes."""

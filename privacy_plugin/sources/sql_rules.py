@@ -154,7 +154,7 @@ def run(connection: Connection, statement: str | sa.Executable) -> None:
         result.all()
 
 
-def grouped(
+def grouped_by_sqlalchemy(
     rules: Rules, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
 ) -> Groups:
     """Do what `Rules.grouped` says with SQLAlchemy's words."""

@@ -14,7 +14,15 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.digest import RowHashes
 from privacy_plugin.sources.sql_origin import Expression, Origin
 from privacy_plugin.sources.sql_plans import plan_of
-from privacy_plugin.sources.sql_rules import Groups, SqlColumn, described, fetch_rows, grouped, insert_rows, run
+from privacy_plugin.sources.sql_rules import (
+    Groups,
+    SqlColumn,
+    described,
+    fetch_rows,
+    grouped_by_sqlalchemy,
+    insert_rows,
+    run,
+)
 
 _PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
 # What SQLite looks for in a declared type, in this order; without one, values are stored as they come.
@@ -90,7 +98,7 @@ class SqliteRules:
         untyped = not column.type or "BLOB" in column.type.upper()
         return column.bytewise and not untyped and self.decoder(column) is None
 
-    grouped = grouped
+    grouped = grouped_by_sqlalchemy
 
     def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
         """Read the rows of a query."""

@@ -263,3 +263,19 @@ def test_a_fourth_engine_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> N
     register_engine(FourthEngine, _READERS[PandasExecutionEngine])
     (known,) = validator.graph_validate([k(2).configuration])
     assert (known.success, known.result["observed_value"]) == (True, 2)
+
+
+@pytest.mark.spark
+def test_a_condition_that_spark_refuses_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    """PySpark writes the plan that it could not make to standard error, and the values of the condition with it."""
+    frame = spark_session().createDataFrame([("a", 30)] * 3, "zip string, age int")
+    source = gx.get_context(mode="ephemeral").data_sources.add_spark("frames")
+    batch = (
+        source.add_dataframe_asset("a").add_batch_definition_whole_dataframe("whole").get_batch({"dataframe": frame})
+    )
+    expectation = ExpectTableKAnonymityToBeAtLeast(
+        quasi_identifiers=["age"], at_least=1, row_condition='zipp = "marker-4711"', condition_parser="spark"
+    )
+    assert not batch.validate(expectation).success
+    written = capfd.readouterr()
+    assert "marker-4711" not in written.out + written.err

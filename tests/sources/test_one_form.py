@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
+from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
 from tests.engines import postgresql_database, spark_session
@@ -257,3 +258,33 @@ def test_days_of_arrow_have_no_hours() -> None:
     moments = pa.array([18_000_000, 80_000_000, -1], pa.int64()).view(pa.date64())
     published = released(pa.table({"x": moments}))
     assert set(published.column("x").cast(pa.int64()).to_pylist()) == {0, -86_400_000}
+
+
+class Weight(pa.ExtensionType):
+    def __init__(self) -> None:
+        super().__init__(pa.float64(), "tests.weight")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: Any, serialized: bytes) -> "Weight":
+        return cls()
+
+
+def test_floats_of_a_type_of_its_own_in_arrow() -> None:
+    stored = pa.array([0.0, -0.0, NAN, None])
+    data = pa.table({"x": pa.ExtensionArray.from_storage(Weight(), stored)})
+    published = released(data)
+    one_look_each(data, published, "x", 2)
+    assert published.schema.equals(data.schema)
+
+
+def test_unions_of_arrow_are_not_released() -> None:
+    """The number 1 and 1.0 are judged as one, and nothing could write one for the other."""
+    kinds, places = pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32())
+    union = pa.UnionArray.from_dense(kinds, places, [pa.array([1]), pa.array([1.0])])
+    data = pa.table({"x": union})
+    assert open_source(data).frequencies(["x"]).counts.tolist() == [2]
+    with pytest.raises(SourceError, match="cast it to a plain type first"):
+        released(data)
