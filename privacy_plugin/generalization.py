@@ -43,19 +43,21 @@ def generalize(
     """Find the levels of least loss at which the table, without the rows of failing classes, meets every requirement.
 
     The quasi-identifiers are the keys of `hierarchies`. At most the share `max_suppression` of the rows may be
-    suppressed; those count as lost completely. `loss`: precision, entropy, loss_metric, discernibility or
-    average_class_size (`anonymizers.losses` has the formulas). `sensitive`, `attributes`, `population`: what
-    requirements look at besides. With a `unit` people are counted instead of rows, each of whom must have the same
-    quasi-identifiers in all their rows. `progress` is told in words what is being done, if it takes long.
-    A hierarchy that does not cover the data is an error, which names the values only with `reveal`.
+    suppressed; those count as lost completely. A class is suppressed when it fails in the table as it is (maximum
+    disclosure: without the classes that fail alone); no other choice of classes is tried. `loss`: precision, entropy,
+    loss_metric, discernibility or average_class_size (`anonymizers.losses` has the formulas). `sensitive`,
+    `attributes`, `population`: what requirements look at besides. With a `unit` people are counted instead of rows,
+    each of whom must have the same quasi-identifiers in all their rows. `progress` is told in words what is being
+    done, if it takes long. A hierarchy that does not cover the data is an error, which names the values only with
+    `reveal`.
 
     Class sizes, diversity (which maximum disclosure needs too), closeness and presence of all nodes come from one
     compiled walk over the lattice; nodes are then judged by all requirements, by rising loss, and the first bound that
     is no better than the best loss so far ends the search with the optimum. Without suppression, and where all
     requirements are monotone, nodes are decided by pruning instead. Of equal losses (to twelve decimals) the lower sum
     of levels wins, then the levels that come first in the order of the hierarchies. `plan.search` says which way was
-    taken, `plan.exact` whether the result is certain to be the best: only of a lattice of millions of nodes it may not
-    be.
+    taken, `plan.exact` whether the result is certain to be the best of all nodes: only of a lattice of millions of them
+    it may not be.
 
     `search="chain"` is for when one allowed generalization is wanted, quickly: columns rise evenly from the most
     specific node to the most general one, and halving finds the first allowed one, judging as many nodes as the number

@@ -78,7 +78,7 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
         if progress is not None:
             progress(f"deciding {task.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
         return _pruned(task)
-    if (inherited or task.sizes_only) and not judge.passes(task.top):
+    if task.large_enough(task.top) is None or (inherited and not judge.passes(task.top)):
         return None  # what the most general node fails, every node fails
     walked = task.nodes * task.table.distinct
     if task.nodes > _MOST_COUNTED or walked > _MOST_WALKED:

@@ -226,6 +226,10 @@ class LatticeTask:
         """Judge a node by the class sizes alone where nothing else is asked, by every requirement otherwise."""
         if not self.sizes_only:
             return self.judge(node)
+        return self.large_enough(node)
+
+    def large_enough(self, node: Node) -> Judged | None:
+        """Judge a node by the class sizes alone, whatever else is asked; None where too many rows are in small ones."""
         found = self.by_sizes(node)
         return found if found.suppressed <= self.most_suppressed and found.suppressed < self.table.rows else None
 

@@ -232,6 +232,7 @@ def found(measurement: Measurement, limit: Limit) -> str:
 def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
     definition = requirement.definition
     caveat = f" {CAVEATS[definition.kind]}" if definition.kind in CAVEATS else ""
+    caveat += f" {measurement.reason}" if measurement.reason else ""
     return (
         f"{requirement.title} is {found(measurement, requirement.limit)}, {requirement.limit} was required "
         f"({looked_at(definition, measurement)}).{caveat}"

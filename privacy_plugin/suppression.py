@@ -31,35 +31,82 @@ def failing_rows(
 ) -> Integers:
     """Return one distinct row of every class that has to be suppressed, after checking that the rest passes.
 
-    A class goes when its own value fails a limit. What remains is judged again as a table of its own, because some
-    metrics compare a class with the whole table; only then is the suppression called sufficient. Rows that are
-    `masked` instead of dropped remain, as one class of `*`. The population stays as it is.
+    A class goes when its own value fails a limit. Where classes depend on each other (maximum disclosure), those that
+    fail alone go first: one person in a class of their own exposes everybody else, until they are gone. t-closeness
+    compares with all rows that there were. What remains is judged again as a table of its own; only then is the
+    suppression called sufficient. Rows that are `masked` instead of dropped remain, as one class of `*`. The population
+    stays as it is.
     """
     roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "attributes": attributes}
-    classes = table.classes(quasi_identifiers)
-    failing = np.zeros(len(classes), dtype=bool)
-    measured = [_measured(table, requirement, roles, population) for requirement in requirements]
-    causes = []
-    for requirement, measurement in zip(requirements, measured, strict=True):
-        found = _failing_classes(requirement, measurement, len(classes))
-        causes += [f"{requirement} ({int(classes.sizes[found].sum()):,} rows)"] if found.any() else []
-        failing |= found
-    suppressed = int(classes.sizes[failing].sum())
-    if suppressed > most_suppressed(max_suppression, table.rows):
+    allowed = most_suppressed(max_suppression, table.rows)
+    blame = _Blame(table=table, quasi_identifiers=quasi_identifiers)
+    seen: list[tuple[Measurement | None, int]] = []  # what was measured, and beside how many suppressed rows
+    for requirement in requirements:
+        measurement = _measured(table, _alone(requirement) if allowed else requirement, roles, population)
+        blame.add(requirement, measurement, np.arange(len(blame.failing)))
+        seen.append((measurement, 0))
+    for position, requirement in enumerate(requirements):
+        left = np.flatnonzero(~blame.failing)
+        if allowed and _alone(requirement) is not requirement:
+            measurement = _measured(blame.remaining(), requirement, roles, population) if len(left) else None
+            seen[position] = measurement, blame.suppressed
+            blame.add(requirement, measurement, left)
+    if blame.suppressed > allowed:
         raise InfeasibleError(
-            f"{suppressed:,} of {table.rows:,} rows are in classes that fail {' and '.join(causes)}, "
+            f"{blame.suppressed:,} of {table.rows:,} rows are in classes that fail {blame.causes}, "
             f"more than the suppression limit of {max_suppression:.1%}"
         )
-    remaining = table
-    if suppressed:
-        remaining = _remaining(table, failing[classes.members], quasi_identifiers if masked else None)
-    for requirement, measurement in zip(requirements, measured, strict=True):
-        if not suppressed and measurement is not None and requirement.limit.holds(measurement):
-            continue  # nothing is gone: what was measured is what remains
+    remaining = blame.remaining(masked=masked)
+    for requirement, (measurement, gone) in zip(requirements, seen, strict=True):
+        known = gone == blame.suppressed and not (masked and gone)
+        if known and measurement is not None and requirement.limit.holds(measurement):
+            continue  # what was measured is what remains
         finding = requirement.judge(remaining, **roles, population=population)
         if not finding.passed:
             raise InfeasibleError(f"what remains after suppression still fails: {finding.reason}")
-    return classes.example_rows[failing]
+    return blame.classes.example_rows[blame.failing]
+
+
+class _Blame:
+    """The classes of a table that have to be suppressed, and why."""
+
+    def __init__(self, *, table: FrequencyTable, quasi_identifiers: Sequence[str]) -> None:
+        self._table, self._columns = table, quasi_identifiers
+        self.classes = table.classes(quasi_identifiers)
+        self.failing: npt.NDArray[np.bool_] = np.zeros(len(self.classes), dtype=bool)
+        self._rows: dict[str, int] = {}
+
+    @property
+    def suppressed(self) -> int:
+        """How many rows are in those classes."""
+        return int(self.classes.sizes[self.failing].sum())
+
+    @property
+    def causes(self) -> str:
+        """What they fail, and how many rows fail it."""
+        return " and ".join(f"{requirement} ({rows:,} rows)" for requirement, rows in self._rows.items())
+
+    def add(self, requirement: Requirement, measurement: Measurement | None, measured: Integers) -> None:
+        """Blame the classes that fail a requirement, given the numbers of the classes that were measured."""
+        if measurement is None or measurement.spread is None:
+            return  # no class of its own can be blamed: all or nothing
+        # The classes of the table come first; people of the population in none of them have no rows to suppress.
+        found = measured[requirement.limit.failing(measurement.spread.values[: len(measured)])]
+        if len(found):
+            self.failing[found] = True
+            self._rows[str(requirement)] = self._rows.get(str(requirement), 0) + int(self.classes.sizes[found].sum())
+
+    def remaining(self, *, masked: bool = False) -> FrequencyTable:
+        """Return the table without the rows of those classes, or with `*` in their quasi-identifiers."""
+        if not self.failing.any():
+            return self._table
+        return _remaining(self._table, self.failing[self.classes.members], self._columns if masked else None)
+
+
+def _alone(requirement: Requirement) -> Requirement:
+    """Return what to ask of every class by itself, where the requirement lets classes depend on each other."""
+    stricter = {**requirement.options, **requirement.definition.alone}
+    return requirement if stricter == requirement.options else replace(requirement, options=stricter)
 
 
 def needed_columns(
@@ -138,13 +185,6 @@ def _measured(
         given["sensitive"] = requirement.sensitive or given["sensitive"]
     others = population if definition.needs_population else None
     return measure(definition, Tables(open_source(table)), population=others, **given, **requirement.options)
-
-
-def _failing_classes(requirement: Requirement, measurement: Measurement | None, classes: int) -> npt.NDArray[np.bool_]:
-    if measurement is None or measurement.spread is None:  # no class of its own can be blamed: all or nothing
-        return np.zeros(classes, dtype=bool)
-    # The classes of the table come first; people of the population in none of them have no rows to suppress.
-    return requirement.limit.failing(measurement.spread.values[:classes])
 
 
 def _remaining(table: FrequencyTable, gone: npt.NDArray[np.bool_], masked: Sequence[str] | None) -> FrequencyTable:

@@ -334,3 +334,15 @@ def test_of_equal_losses_the_columns_that_come_first_stay_finer(max_suppression)
         requirements = [pp.require("k_anonymity", at_least=3)]
         plan = pp.generalize(data, hierarchies=ordered, requirements=requirements, max_suppression=max_suppression)
         assert plan.levels == {names[0]: 0, names[1]: 1}
+
+
+def test_a_curve_over_a_large_lattice_ends_where_no_generalization_is_large_enough():
+    frame = pd.DataFrame({f"c{number}": ["aaaa"] * 4 for number in range(10)})
+    found = loss_against_k(
+        frame,
+        hierarchies={name: pp.mask_hierarchy(length=4) for name in frame},
+        ks=[2, 5],
+        max_suppression=0.25,
+        requirements=[pp.require("reidentification_risk", variant="average", below=0.5)],
+    )
+    assert [(point.k, point.loss) for point in found] == [(2, 0.0), (5, None)]

@@ -80,8 +80,10 @@ def test_the_loss_is_the_least_of_all_nodes_and_the_result_is_safe(rows, asked, 
     frame = pd.DataFrame(rows, columns=COLUMNS)
     required = pp.require("maximum_disclosure", knowledge=knowledge, attacker=attacker, **{kind: limit})
     given_parts = {"hierarchies": HIERARCHIES, "requirements": [required], "max_suppression": share}
-    good = good_class(attacker, knowledge, lambda value: COMPARISONS[kind](value, limit))
-    expected = class_metrics.least_loss(rows, [AGES, CITIES], good, Fraction(str(share)))
+    good, alone = [
+        good_class(each, knowledge, lambda value: COMPARISONS[kind](value, limit)) for each in (attacker, "negations")
+    ]
+    expected = class_metrics.least_loss(rows, [AGES, CITIES], good, Fraction(str(share)), alone)
     if expected is None:
         with pytest.raises(InfeasibleError):
             pp.generalize(frame, **given_parts, sensitive="disease")
@@ -92,6 +94,19 @@ def test_the_loss_is_the_least_of_all_nodes_and_the_result_is_safe(rows, asked, 
     assert len(released) == len(rows) - plan.suppressed
     left = tuple(tuple(held) for held in histograms(class_metrics.equivalence_classes(released, [0, 1])))
     assert COMPARISONS[kind](max(DISCLOSURES[attacker](left, knowledge)), limit)
+
+
+def test_one_person_alone_is_suppressed_and_not_everybody_whom_they_expose():
+    even = [(f"T{town}", f"d{number}") for town in range(10) for number in range(10)] * 10
+    frame = pd.DataFrame([*even, ("T10", "d0")], columns=["town", "disease"])
+    safe = pp.require("maximum_disclosure", knowledge=1, below=0.2)
+    towns = {"town": pp.tree_hierarchy({"all": [f"T{town}" for town in range(11)]})}
+    assert safe.judge(frame, quasi_identifiers=["town"], sensitive="disease").people_affected == 1_001
+    found = {"hierarchies": towns, "requirements": [safe], "sensitive": "disease"}
+    plan = pp.generalize(frame, **found, max_suppression=0.01)
+    assert (dict(plan.levels), plan.suppressed) == ({"town": 0}, 1)
+    assert len(plan.apply(frame)) == 1_000
+    assert pp.generalize(frame, **found).levels == {"town": 1}  # nothing may be suppressed
 
 
 @pytest.mark.parametrize(("attacker", "words"), [("implications", "1 of 12 were judged"), ("negations", "counted")])

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.anonymizers.node_sizes import Mask, Node, class_sizes
-from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
@@ -222,6 +222,15 @@ def loss_metric(table: FrequencyTable, levels: Laid, hierarchies: Hierarchies) -
     return _cell_loss(table, levels, cells, [np.ones(cell.shape[1]) for cell in cells])
 
 
+def discernibility(table: FrequencyTable, levels: Laid, _: Hierarchies) -> Discernibility:
+    """DM, in whole numbers: more than three thousand million rows are refused, because their square exceeds 63 bits."""
+    if table.rows**2 >= 2**63:
+        raise TooLargeError(
+            f"discernibility squares class sizes, and {table.rows:,} rows are too many for 63 bits; choose another loss"
+        )
+    return Discernibility(table=table, levels=levels)
+
+
 def _covered_leaves(laid: Levels, hierarchy: Hierarchy) -> tuple[Floats, int]:
     """For every level and value of the table, how many leaves the generalized value covers; and all leaves."""
     listed = [path for path in map(hierarchy.path, getattr(hierarchy, "values", ())) if path is not None]
@@ -244,7 +253,7 @@ _MAKERS: dict[str, Callable[[FrequencyTable, Laid, Hierarchies], Loss]] = {
     "precision": precision,
     "entropy": entropy,
     "loss_metric": loss_metric,
-    "discernibility": lambda table, levels, _: Discernibility(table=table, levels=levels),
+    "discernibility": discernibility,
     "average_class_size": lambda table, levels, _: AverageClassSize(table=table, levels=levels),
 }
 LOSSES = tuple(_MAKERS)

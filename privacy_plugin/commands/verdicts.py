@@ -44,11 +44,12 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
 
 def _noted(findings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what metrics have to say beside their values: a pass may rest on it."""
-    return [
-        f"{finding['requirement']}: {note}"
-        for finding in findings
-        for note in (finding["measurement"] or {}).get("notes", ())
-    ]
+    noted = []
+    for finding in findings:
+        measurement = finding["measurement"] or {"notes": (), "reason": ""}
+        said = [measurement["reason"]] if finding["passed"] and measurement["reason"] else []  # else it is told already
+        noted += [f"{finding['requirement']}: {note}" for note in (*said, *measurement["notes"])]
+    return noted
 
 
 def verdict_word(verdict: Mapping[str, Any]) -> str:

@@ -52,9 +52,14 @@ def _share(number: object, *, name: str) -> Fraction:
 
 def _rounded_up(value: Fraction) -> float:
     nearest = float(value)
-    return nearest if Fraction(nearest) >= value else nextafter(nearest, inf)
+    return nearest if _printed(nearest) >= value else nextafter(nearest, inf)
 
 
 def _rounded_down(value: Fraction) -> float:
     nearest = float(value)
-    return nearest if Fraction(nearest) <= value else nextafter(nearest, -inf)
+    return nearest if _printed(nearest) <= value else nextafter(nearest, -inf)
+
+
+def _printed(number: float) -> Fraction:
+    """Read a float as whoever is given a bound does: as the decimal that it prints as."""
+    return Fraction(repr(number))

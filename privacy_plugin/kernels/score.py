@@ -235,7 +235,8 @@ def _described(
     exact: bool,
 ) -> Witness:
     attributes = tuple(sorted(int(columns.origin[attribute]) for attribute in known))
-    follow = inferences(relation, row=row, known=attributes, confidence=confidence)
+    # the search's own tolerance: a confidence of 5/6 arrives here as a float somewhat above it
+    follow = inferences(relation, row=row, known=attributes, confidence=confidence - CONFIDENCE_TOLERANCE)
     return Witness(
         row=row,
         known=attributes,

@@ -61,6 +61,7 @@ def require_attacker(knowledge: int, attacker: Attacker = "implications") -> Non
     "the table in buckets",
     paper="Martin, Kifer, Machanavajjhala, Gehrke, Halpern 2007",
     monotone=True,
+    alone={"attacker": "negations"},
     smallest=0,
     largest=1,
     check=require_attacker,

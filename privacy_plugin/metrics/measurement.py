@@ -64,8 +64,8 @@ class Measurement:
     """The result of a metric.
 
     `value` is a whole number or an exact fraction where the definition is rational; otherwise the truth lies
-    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`]. `reason` explains a value that
-    does not explain itself, where it fails.
+    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`]. `reason` is a
+    sentence about a value that does not explain itself; whoever is told the value is told it too.
     """
 
     metric: str
@@ -108,6 +108,7 @@ class Measurement:
             "histogram": self.spread.histogram() if self.spread else [],
             "worst": [item.to_dict(reveal=reveal) for item in self.worst],
             "details": {name: plain(value) for name, value in self.details.items()},
+            "reason": self.reason,
             "notes": list(self.notes),
         }
 

@@ -51,6 +51,7 @@ class Metric:
     ordered: bool = False
     counts_people: bool = False
     monotone: bool = False
+    alone: Mapping[str, Any] = field(default_factory=dict)
     smallest: float | None = None
     largest: float | None = None
     check: Callable[..., None] | None = None
@@ -123,6 +124,7 @@ def metric(
     ordered: bool = False,
     counts_people: bool = False,
     monotone: bool = False,
+    alone: Mapping[str, Any] | None = None,
     smallest: float | None = None,
     largest: float | None = None,
     check: Callable[..., None] | None = None,
@@ -133,9 +135,11 @@ def metric(
     `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a utility
     metric protects nobody. `ordered`: its attributes mean different things, so that whoever asks must name them.
     `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
-    classes never makes it worse, so a lattice search may prune. `smallest`, `largest`: the limits that make sense.
-    `check`: takes the metric's options and refuses those that make no sense, before data is read. `writes`: how an
-    option that is not plain data already is written as such, so that policies and suites can hold it.
+    classes never makes it worse, so a lattice search may prune. `alone`: the options with which a class depends on no
+    other and is never worse than beside others: what fails so has to be suppressed whatever else is. `smallest`,
+    `largest`: the limits that make sense. `check`: takes the metric's options and refuses those that make no sense,
+    before data is read. `writes`: how an option that is not plain data already is written as such, so that policies and
+    suites can hold it.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -154,6 +158,7 @@ def metric(
             ordered=ordered,
             counts_people=counts_people,
             monotone=monotone,
+            alone=alone or {},
             smallest=smallest,
             largest=largest,
             check=check,

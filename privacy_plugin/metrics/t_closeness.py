@@ -75,16 +75,18 @@ def t_closeness(
         classes=len(sizes),
         spread=Spread(values=values, people=sizes),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=False),
-        notes=_notes(histograms, ground),
+        reason=_ALPHABETICAL if ground == "ordered" and _has_words(histograms) else "",
     )
 
 
-def _notes(histograms: Histograms, ground: Ground) -> tuple[str, ...]:
-    """Say when an order was taken that nobody may have meant: as text, high comes before low."""
-    words = [value for value in histograms.dictionary if isinstance(value, str) and as_number(value) is None]
-    if ground == "ordered" and words:
-        return ("sensitive values that are text and no numbers were ordered alphabetically",)
-    return ()
+_ALPHABETICAL = (
+    "Its values are words, which were taken in alphabetical order (high, low, medium); if they have another order, the "
+    "distance may be larger: give numbers, or a hierarchy as the ground."
+)
+
+
+def _has_words(histograms: Histograms) -> bool:
+    return any(isinstance(value, str) and as_number(value) is None for value in histograms.dictionary)
 
 
 def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[Whole, Whole]:

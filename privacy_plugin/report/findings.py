@@ -72,8 +72,8 @@ def _explained(finding: Finding, measurement: Measurement) -> Markup:
     pairs: list[tuple[str, Child]] = [
         ("Found", f"{found_words(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
     ]
+    pairs += [("Why", measurement.reason)] if measurement.reason else []
     if not finding.passed:
-        pairs += [("Why", measurement.reason)] if measurement.reason else []
         affected = finding.people_affected
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.losses import LOSSES, SHARES, make_loss
 from privacy_plugin.anonymizers.node_sizes import SmallLattice
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from tests.oracles import losses as oracle
@@ -176,3 +176,12 @@ def test_columns_of_one_value_have_nothing_to_lose():
 def test_an_unknown_loss_is_refused_with_the_nearest_name():
     with pytest.raises(ParameterError, match="did you mean 'precision'"):
         make_loss("precission", Case([(21, "Bern", "f")]).table, {}, {})
+
+
+def test_squares_that_no_machine_number_holds_are_refused():
+    table = FrequencyTable.from_rows(["sex"], [("f",), ("m",)], [2 * 10**9] * 2)
+    large = pp.require("k_anonymity", at_least=5)
+    asked = {"hierarchies": {"sex": HIERARCHIES["sex"]}, "requirements": [large]}
+    with pytest.raises(TooLargeError, match="choose another loss"):
+        pp.generalize(table, loss="discernibility", **asked)
+    assert pp.generalize(table, **asked).loss == 0

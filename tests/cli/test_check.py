@@ -47,7 +47,7 @@ def test_what_a_pass_rests_on_is_noted(folder: Path, run: Run) -> None:
     write_policy(folder, requirements=[{"t_closeness": {"ground": "ordered", "at_most": 1}}])
     result = run("check", released(folder, people()), "-p", folder / "policy.yaml")
     assert result.exit_code == 0
-    assert "were ordered alphabetically" in words(result)
+    assert "taken in alphabetical order" in words(result)
 
 
 def test_values_are_shown_only_when_asked(folder: Path, run: Run) -> None:

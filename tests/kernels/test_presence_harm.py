@@ -33,12 +33,18 @@ def test_bounds_keep_the_belief_near_the_prior(
     research = max(1, int(part * prior * population))
     low, high = presence_bounds(prior=prior, gain=gain, drop=drop, population_size=population, research_size=research)
     assert 0.0 <= low <= high <= 1.0
+    least, most = Fraction(repr(low)), Fraction(repr(high))  # as limits read them
     if gain or drop:
-        assert oracle.belief(prior, Fraction(high), population, research) <= prior + gain
-        assert oracle.belief(prior, Fraction(low), population, research) >= prior - drop
+        assert oracle.belief(prior, most, population, research) <= prior + gain
+        assert oracle.belief(prior, least, population, research) >= prior - drop
     slack = Fraction(1, 10**9)
-    assert high == 1.0 or oracle.belief(prior, Fraction(high) + slack, population, research) > prior + gain
-    assert low == 0.0 or oracle.belief(prior, Fraction(low) - slack, population, research) < prior - drop
+    assert high == 1.0 or oracle.belief(prior, most + slack, population, research) > prior + gain
+    assert low == 0.0 or oracle.belief(prior, least - slack, population, research) < prior - drop
+
+
+def test_a_bound_that_a_decimal_states_is_that_decimal() -> None:
+    asked: dict[str, Any] = {"prior": 0.5, "gain": 0, "population_size": 1000, "research_size": 100}
+    assert presence_bounds(**asked, drop=0.05) == (0.01, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -294,6 +294,12 @@ def test_a_witness_reaches_the_score(people, person, confidence):
         assert row[attribute.column] == attribute.value
 
 
+def test_a_witness_of_a_confidence_that_no_float_states_names_what_follows():
+    frame = pd.DataFrame({"ill": ["flu"] * 5 + ["gout"]})
+    found = pp.privacy_score(frame, attributes=["ill"], confidence="5/6")
+    assert found.witness(0).words() == "Anybody learns ill: weight 0.4545, true of 5 people."
+
+
 @pytest.mark.parametrize(
     "module", ["metrics.privacy_score", "metrics.score_leaves", "metrics.score_weights", "score_repair"]
 )

@@ -182,8 +182,11 @@ def least_loss(
     paths: Sequence[dict[Any, Sequence[Any]]],
     is_good_class: Callable[[list[Row], Sequence[Row]], bool],
     most_suppressed: Fraction,
+    is_good_alone: Callable[[list[Row], Sequence[Row]], bool] = lambda members, table: True,
 ) -> Fraction | None:
-    """Try every node: leave out the classes that are not good, judge the rest again as a table of its own.
+    """Try every node: leave out the classes that are not good alone, then those that are not good beside the others.
+
+    What is left is judged again as a table of its own.
 
     The loss of a node is the mean of level / height over the columns for people who stay, and 1 for the others. None
     when no node works.
@@ -193,8 +196,9 @@ def least_loss(
     losses = []
     for node in product(*(range(height + 1) for height in heights)):
         table = generalized(rows, paths, node)
-        good = [c for c in equivalence_classes(table, positions) if is_good_class(c, table)]
-        kept = [row for members in good for row in members]
+        kept = table
+        for is_good in (is_good_alone, is_good_class):
+            kept = [row for c in equivalence_classes(kept, positions) if is_good(c, kept) for row in c]
         share = Fraction(len(rows) - len(kept), len(rows))
         again = equivalence_classes(kept, positions)
         if kept and share <= most_suppressed and all(is_good_class(members, kept) for members in again):
