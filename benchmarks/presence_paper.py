@@ -7,19 +7,24 @@ DC: hypergeometric values at every b-th count only. Nodes are visited from the m
 
 import functools
 import itertools
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
-from privacy_plugin.kernels import presence_paper as paper
 from privacy_plugin.kernels.presence import presence_confidence_bounds
-from privacy_plugin.kernels.presence_paper import minimum_dominant_subset, paper_confidence
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.kernels import presence_paper as paper
+from tests.kernels.presence_paper import minimum_dominant_subset, paper_confidence
 
 Node = tuple[int, ...]
 

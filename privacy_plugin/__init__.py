@@ -11,9 +11,7 @@ if TYPE_CHECKING:
 
     from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
     from privacy_plugin.anonymizers.sanitized_krimp import sanitized_krimp
-    from privacy_plugin.bucketization import bucketize
     from privacy_plugin.certificate import CertificateStore
-    from privacy_plugin.channel_audit import audit_channel
     from privacy_plugin.errors import PrivacyPluginError
     from privacy_plugin.frequency import FrequencyTable
     from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -24,14 +22,23 @@ if TYPE_CHECKING:
         tree_hierarchy,
     )
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
+    from privacy_plugin.functions.audit_channel import audit_channel
+    from privacy_plugin.functions.audit_generated import audit_generated
+    from privacy_plugin.functions.bucketize import bucketize
+    from privacy_plugin.functions.disclosure_of_given_knowledge import disclosure_of_given_knowledge
+    from privacy_plugin.functions.epsilon_safe_lattice import epsilon_safe_lattice
+    from privacy_plugin.functions.good_node_probabilities import good_node_probabilities
+    from privacy_plugin.functions.itemset_releases import private_itemsets, randomized_itemset_counts
+    from privacy_plugin.functions.multidimensional_presence import multidimensional_presence
+    from privacy_plugin.functions.population_marginals import population_marginals
+    from privacy_plugin.functions.randomized_response import randomized_response
+    from privacy_plugin.functions.score_repair import fill_holes, greedy_repair
+    from privacy_plugin.functions.synthesize import synthesize
     from privacy_plugin.gate import Verdict
     from privacy_plugin.generalization import generalize
-    from privacy_plugin.generated import audit_generated
-    from privacy_plugin.given_knowledge import disclosure_of_given_knowledge
-    from privacy_plugin.itemset_releases import private_itemsets, randomized_itemset_counts
     from privacy_plugin.kernels.presence_harm import presence_bounds
     from privacy_plugin.ledger import BudgetLedger
-    from privacy_plugin.ledger_in_use import using_ledger
+    from privacy_plugin.ledger.in_use import using_ledger
     from privacy_plugin.metrics.channel import epsilon_dependence
     from privacy_plugin.metrics.compression_difference import CompressionDifference
     from privacy_plugin.metrics.delta_presence import DeltaPresence
@@ -44,16 +51,10 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.repeated_records import RepeatedRecords
     from privacy_plugin.metrics.score_result import PrivacyScore
     from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
-    from privacy_plugin.parameter_choice import good_node_probabilities
     from privacy_plugin.plan import Plan, load_plan
     from privacy_plugin.policy import Policy
-    from privacy_plugin.presence import multidimensional_presence, population_marginals
-    from privacy_plugin.randomized import epsilon_safe_lattice
-    from privacy_plugin.randomized_cells import randomized_response
     from privacy_plugin.requirement import Finding, Requirement, require
-    from privacy_plugin.score_repair import fill_holes, greedy_repair
     from privacy_plugin.sources import frequency_table, sql_table
-    from privacy_plugin.synthesizing import synthesize
 
     # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
     compression_difference: Callable[..., CompressionDifference]
@@ -87,38 +88,38 @@ _HOMES = {
     "Requirement": "requirement",
     "Verdict": "gate",
     "BudgetLedger": "ledger",
-    "audit_channel": "channel_audit",
-    "audit_generated": "generated",
-    "bucketize": "bucketization",
+    "audit_channel": "functions.audit_channel",
+    "audit_generated": "functions.audit_generated",
+    "bucketize": "functions.bucketize",
     "count_dependence": "metrics.exact_releases",
     "date_hierarchy": "frequency.hierarchy_builders",
-    "disclosure_of_given_knowledge": "given_knowledge",
+    "disclosure_of_given_knowledge": "functions.disclosure_of_given_knowledge",
     "epsilon_dependence": "metrics.channel",
-    "epsilon_safe_lattice": "randomized",
-    "fill_holes": "score_repair",
+    "epsilon_safe_lattice": "functions.epsilon_safe_lattice",
+    "fill_holes": "functions.score_repair",
     "frequency_table": "sources",
     "generalize": "generalization",
-    "good_node_probabilities": "parameter_choice",
-    "greedy_repair": "score_repair",
+    "good_node_probabilities": "functions.good_node_probabilities",
+    "greedy_repair": "functions.score_repair",
     "histogram_dependence": "metrics.exact_releases",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
-    "multidimensional_presence": "presence",
-    "population_marginals": "presence",
+    "multidimensional_presence": "functions.multidimensional_presence",
+    "population_marginals": "functions.population_marginals",
     "presence_bounds": "kernels.presence_harm",
-    "private_itemsets": "itemset_releases",
-    "randomized_itemset_counts": "itemset_releases",
-    "randomized_response": "randomized_cells",
+    "private_itemsets": "functions.itemset_releases",
+    "randomized_itemset_counts": "functions.itemset_releases",
+    "randomized_response": "functions.randomized_response",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirement",
     "sampling_delta": "anonymizers.sampling",
     "sanitized_krimp": "anonymizers.sanitized_krimp",
     "smallest_k": "anonymizers.sampling",
     "sql_table": "sources",
-    "synthesize": "synthesizing",
+    "synthesize": "functions.synthesize",
     "tree_hierarchy": "frequency.hierarchy_builders",
-    "using_ledger": "ledger_in_use",
+    "using_ledger": "ledger.in_use",
     "write_hierarchy": "frequency.hierarchy_files",
 }
 

@@ -10,19 +10,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from privacy_plugin.budget import Budget
-from privacy_plugin.draws import Draw
 from privacy_plugin.errors import BudgetError, PolicyError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.gate import structure_problems
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.ledger_in_use import ledger_in_use
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.in_use import ledger_in_use
+from privacy_plugin.ledger.spending import Cost, spending
+from privacy_plugin.methods.draws import Draw
+from privacy_plugin.methods.recoders import Found, Progress, Recoder
 from privacy_plugin.plan import Plan
 from privacy_plugin.policy import Policy
-from privacy_plugin.recoders import Found, Progress, Recoder
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.protocol import Rehearsed
-from privacy_plugin.spending import Cost, spending
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def anonymize(
     table will be put from there, which is tried before anything is spent. Identifiers are left out,
     and a column without a role is refused: nobody said whether it may leave. `plan`: a saved generalization, instead of
     a search. `constant`: a column that has one value throughout (a partition's) and is not generalized. A randomized
-    method spends from the `ledger` (default: the one in use, see `privacy_plugin.ledger_in_use`), under the policy's
+    method spends from the `ledger` (default: the one in use, see `privacy_plugin.ledger.in_use`), under the policy's
     dataset; a `generator` is for tests, and what it draws passes no gate.
     """
     source, method = open_source(data), policy.anonymizer
@@ -111,7 +111,7 @@ def _recoded(
     plan: Plan | None,
     progress: Progress | None,
 ) -> Anonymized:
-    others = population if method.needs_population else None
+    others = population if policy.rules.compares else None
     found = method.search(source, population=others, progress=progress) if plan is None else plan
     _tell(progress, "generalizing")
     kept = tuple(name for name in source.columns if policy.roles[name] != "identifier")

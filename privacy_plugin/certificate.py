@@ -16,11 +16,9 @@ changed code certified is worth nothing elsewhere.
 import hashlib
 import hmac
 import json
-import os
 import platform
 import secrets
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,6 +29,7 @@ from privacy_plugin.gate import Rules, Verdict, in_lines
 from privacy_plugin.policy import Policy
 from privacy_plugin.signing import signature, signing_key
 from privacy_plugin.sources import Fingerprint, Source
+from privacy_plugin.whole_files import write_whole
 
 _FORMAT = 3  # one more whenever a certificate says more, or its fingerprints are taken in another way
 _PACKAGE = "privacy-plugin"
@@ -225,17 +224,12 @@ class CertificateStore:
         """Sign a verdict and make it the last word on its dataset and partition, whether it passed or not."""
         certificate = issue(verdict, key=self.key)
         path = self.path(verdict.dataset, verdict.partition)
-        staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            staging.write_text(certificate.to_json(), encoding="utf-8")
-            os.replace(staging, path)
+            write_whole(path, certificate.to_json())
         except OSError as problem:
             words = f"the certificate cannot be written to {str(self.folder)!r}: {type(problem).__name__}"
             raise CertificateError(words) from None
-        finally:
-            with suppress(OSError):
-                staging.unlink()
         return certificate
 
     def find(self, dataset: str, partition: str | None = None) -> Certificate | None:

@@ -39,6 +39,11 @@ class Rules:
         """Whether a requirement compares with a second table."""
         return any(requirement.definition.needs_population for requirement in self.requirements)
 
+    @property
+    def asks_ledger(self) -> bool:
+        """Whether a requirement can only be judged with a budget ledger."""
+        return any(requirement.definition.needs_ledger for requirement in self.requirements)
+
     def columns(self, role: str) -> tuple[str, ...]:
         """The columns that have a role."""
         return tuple(name for name, given in self.roles.items() if given == role)

@@ -7,13 +7,13 @@ from typing import Any, Literal, get_args
 from privacy_plugin.anonymizers.losses import require_loss
 from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.lattice_rules import least_size, with_hierarchies
-from privacy_plugin.lattice_strategies import PICTURED, Found, least_loss, search_chain, why_top_fails
-from privacy_plugin.lattice_strategies import search as search_best
-from privacy_plugin.lattice_task import LatticeTask
+from privacy_plugin.lattice.rules import least_size
+from privacy_plugin.lattice.searches import PICTURED, Found, least_loss, search_chain, why_top_fails
+from privacy_plugin.lattice.searches import search as search_best
+from privacy_plugin.lattice.task import LatticeTask
 from privacy_plugin.measuring import Tables, measure
 from privacy_plugin.plan import LatticeNode, Plan, TradeOff
-from privacy_plugin.requirement import Requirement, require
+from privacy_plugin.requirement import Requirement, require, with_hierarchies
 from privacy_plugin.sources import frequency_table, open_source
 from privacy_plugin.suppression import grouped, needed_columns, require_share
 

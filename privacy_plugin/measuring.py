@@ -11,7 +11,7 @@ from typing import Any
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.shared_population import Population
-from privacy_plugin.ledger_in_use import account_of
+from privacy_plugin.ledger.accounts import account_of
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.population_join import Hierarchies, one_meaning
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import secrets
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +16,11 @@ from privacy_plugin.frequency.hierarchy_files import write_hierarchy
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
-from privacy_plugin.lattice_rules import with_hierarchies
 from privacy_plugin.measuring import Tables
-from privacy_plugin.requirement import Requirement, require
+from privacy_plugin.requirement import Requirement, require, with_hierarchies
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.suppression import failing_rows, grouped, needed_columns, require_share
+from privacy_plugin.whole_files import beside, write_whole
 
 _FORMAT = 1
 
@@ -183,12 +182,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""
-        staging = Path(path).with_name(f"{Path(path).name}.{secrets.token_hex(4)}")
-        try:
-            staging.write_text(json.dumps(self.to_dict(), indent=2), encoding="utf-8")
-            os.replace(staging, path)
-        finally:
-            staging.unlink(missing_ok=True)
+        write_whole(path, json.dumps(self.to_dict(), indent=2))
 
     def export(self, folder: str | Path, *, data: Any = None) -> Path:
         """Write what the plan applies as files that other tools read, all or none, and return the new folder.
@@ -201,7 +195,7 @@ class Plan:
         values = {name: self._values_of(name, data) for name in self.levels}
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ParameterError(f"{str(folder)!r} exists and is no empty folder; export to a new one")
-        staging = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
+        staging = beside(target)
         try:
             staging.mkdir(parents=True)
             lines = ["column;file;level;of\n"]

@@ -14,8 +14,8 @@ import yaml
 from privacy_plugin.errors import PolicyError, kind_of, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import Rules, Verdict, judge
-from privacy_plugin.method import Method
 from privacy_plugin.methods import find_method
+from privacy_plugin.methods.method import Method
 from privacy_plugin.plain_yaml import fault, read_plain
 from privacy_plugin.policy_lines import (
     asking_nothing,
@@ -26,10 +26,9 @@ from privacy_plugin.policy_lines import (
     unpaid,
     unproven,
     with_dataset,
-    with_hierarchies,
 )
 from privacy_plugin.presets import contradictions
-from privacy_plugin.requirement import Requirement
+from privacy_plugin.requirement import Requirement, with_hierarchies
 
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
 

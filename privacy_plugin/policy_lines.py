@@ -177,13 +177,6 @@ def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> l
     return [replace(requirement, sensitive=name) for name in sensitive]
 
 
-def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
-    """Let a metric that compares with a population know the columns' hierarchies: what generalized values mean."""
-    if not hierarchies or "hierarchies" not in requirement.definition.options or "hierarchies" in requirement.options:
-        return requirement
-    return replace(requirement, options={**requirement.options, "hierarchies": hierarchies})
-
-
 def with_dataset(requirement: Requirement, dataset: str) -> Requirement:
     """Let a metric that asks the budget ledger ask for the policy's own dataset, and no other's books."""
     if not requirement.definition.needs_ledger:

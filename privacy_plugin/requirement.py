@@ -1,7 +1,7 @@
 """Requirements: a metric, its options and a limit; the one concept that every door shares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -144,6 +144,13 @@ class Finding:
             "origin": self.requirement.origin,
             "measurement": self.measurement.to_dict(reveal=reveal) if self.measurement else None,
         }
+
+
+def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
+    """Let a metric that asks what generalized values stand for know the columns' hierarchies, unless it was told."""
+    if not hierarchies or "hierarchies" not in requirement.definition.options or "hierarchies" in requirement.options:
+        return requirement
+    return replace(requirement, options={**requirement.options, "hierarchies": hierarchies})
 
 
 def require(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privacy_plugin.errors import CertificateError
+from privacy_plugin.whole_files import beside
 
 KEY_VARIABLE = "PRIVACY_PLUGIN_KEY"
 _SHORTEST_KEY = 16
@@ -90,7 +91,7 @@ def _create_key(path: Path) -> None:
     """Create the key file unless it is there; a link makes it appear whole, whoever comes first."""
     if path.exists():
         return
-    staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    staging = beside(path)
     descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(secrets.token_bytes(32))

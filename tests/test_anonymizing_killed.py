@@ -17,7 +17,7 @@ ANONYMIZE = """
     import sys, time
     import sqlalchemy as sa
     import privacy_plugin as pp
-    from privacy_plugin import spending
+    from privacy_plugin.ledger import spending
     from privacy_plugin.anonymizing import anonymize
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.sources import sql_table

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 import privacy_plugin as pp
-from privacy_plugin.bucketization import _Deal
 from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, PolicyError, SourceError
+from privacy_plugin.functions.bucketize import _Deal
 from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.file_source import FileSource
 from tests.sources.databases import tables

@@ -19,7 +19,8 @@ from privacy_plugin.kernels.lattice import (
     failing_counts,
     suppressed_counts,
 )
-from privacy_plugin.lattice_rules import known, least_size, with_hierarchies
+from privacy_plugin.lattice.rules import known, least_size
+from privacy_plugin.requirement import with_hierarchies
 
 
 @pytest.mark.parametrize(

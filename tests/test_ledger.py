@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privacy_plugin.budget import Budget
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.ledger import BudgetLedger, Release
+from privacy_plugin.ledger.budget import Budget
 from privacy_plugin.sources import open_source
 
 VISITS = {"dataset": "visits", "unit": "row"}

@@ -30,7 +30,7 @@ def frame_of(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
 def searched(looked_through: bool) -> Iterator[None]:
     """Lattices as small as these are looked through; larger ones are pruned by pairs of columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("privacy_plugin.lattice_strategies.PICTURED", 200 if looked_through else 0)
+        patch.setattr("privacy_plugin.lattice.searches.PICTURED", 200 if looked_through else 0)
         yield
 
 

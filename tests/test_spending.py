@@ -10,8 +10,8 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.ledger.spending import Cost, spending
 from privacy_plugin.sources import open_source
-from privacy_plugin.spending import Cost, spending
 
 PEOPLE = pd.DataFrame({"sex": ["f", "m"] * 40, "smokes": ["no", "yes", "no", "no"] * 20})
 HIERARCHIES = {"sex": pp.tree_hierarchy({"*": ["f", "m"]}), "smokes": pp.tree_hierarchy({"*": ["no", "yes"]})}

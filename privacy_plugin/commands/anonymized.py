@@ -11,9 +11,9 @@ from privacy_plugin.anonymizing import Anonymized
 from privacy_plugin.commands.terminal import Terminal
 from privacy_plugin.commands.verdicts import show_verdict
 from privacy_plugin.frequency.level_words import level_words
+from privacy_plugin.functions.multidimensional_presence import PresenceGeneralization
 from privacy_plugin.gate import Verdict
 from privacy_plugin.plan import Plan
-from privacy_plugin.presence import PresenceGeneralization
 
 
 def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:

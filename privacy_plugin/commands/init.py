@@ -13,7 +13,7 @@ from privacy_plugin.commands.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError, kind_of
 
 if TYPE_CHECKING:
-    from privacy_plugin.proposal import Proposal
+    from privacy_plugin.proposals.proposal import Proposal
 
 Output = Annotated[
     Path | None,
@@ -60,8 +60,8 @@ def init(
     """
     from privacy_plugin.commands.inputs import open_input
     from privacy_plugin.commands.places import require_free_files
-    from privacy_plugin.proposal import propose
-    from privacy_plugin.proposal_text import policy_text
+    from privacy_plugin.proposals.policy_text import policy_text
+    from privacy_plugin.proposals.proposal import propose
 
     terminal = Terminal()
     require_free_files([output], read=[data], force=force)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.ledger_in_use import using_ledger
+from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
 from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
@@ -63,8 +63,7 @@ def population_name(policy: Policy, given: str | None, data: Input, *, policy_fi
     """Return the population that was given, or the one that the policy names where a requirement needs it."""
     if given is not None:
         return given
-    needed = any(requirement.definition.needs_population for requirement in policy.requirements)
-    if not needed or policy.population is None:
+    if not policy.rules.compares or policy.population is None:
         return None
     return policy.population if data.engine else str(policy_file.parent / policy.population)
 
@@ -144,8 +143,7 @@ class WithoutColumns:
 @contextmanager
 def ledger_for(policy: Policy, address: str | None) -> Iterator[None]:
     """Let a policy that asks a ledger ask the one that was named; without a name, the requirement says what to do."""
-    asks = any(requirement.definition.needs_ledger for requirement in policy.requirements)
-    with using_ledger(address) if asks and address else nullcontext():
+    with using_ledger(address) if policy.rules.asks_ledger and address else nullcontext():
         yield
 
 

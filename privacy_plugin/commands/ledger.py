@@ -13,8 +13,8 @@ from privacy_plugin.commands.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError, unknown_name
 
 if TYPE_CHECKING:
-    from privacy_plugin.budget import Budget
     from privacy_plugin.ledger import Spend
+    from privacy_plugin.ledger.budget import Budget
 
 Dataset = Annotated[
     str | None, typer.Option(help="The dataset, as policies name it. Default: all.", show_default=False)
@@ -50,9 +50,9 @@ def ledger(
     - `privacy-plugin ledger --ledger sqlite:///ledger.db --dataset visits --set-cap 1 --delta 1e-6`
     - `export PRIVACY_PLUGIN_LEDGER=sqlite:///ledger.db`, then `privacy-plugin ledger --json`
     """
-    from privacy_plugin.budget import Budget
     from privacy_plugin.ledger import BudgetLedger
-    from privacy_plugin.ledger_in_use import LEDGER_VARIABLE
+    from privacy_plugin.ledger.budget import Budget
+    from privacy_plugin.ledger.in_use import LEDGER_VARIABLE
 
     if not ledger:
         raise ParameterError(f"which ledger? Give --ledger sqlite:///ledger.db, or set {LEDGER_VARIABLE}")
@@ -86,7 +86,7 @@ def _number(text: str, what: str) -> Decimal | str:
 
 
 def _budget(dataset: str, unit: str, cap: "Budget", entries: tuple["Spend", ...]) -> dict[str, Any]:
-    from privacy_plugin.budget import composed
+    from privacy_plugin.ledger.budget import composed
 
     own = [entry for entry in entries if (entry.dataset, entry.unit) == (dataset, unit)]
     spent = composed((entry.budget, entry.neighbours) for entry in own)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pydantic import Field, PrivateAttr
 
 from privacy_plugin.certificate import Certificate, CertificateStore
 from privacy_plugin.orchestration.launching import replaced_at_launch, require_as_defined
+from privacy_plugin.whole_files import beside
 
 OUTPUT_VARIABLE = "PRIVACY_PLUGIN_OUTPUT"
 REPORTS_VARIABLE = "PRIVACY_PLUGIN_REPORTS_URL"
@@ -79,7 +79,7 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         Where the release fails, what stands there is still that of the release before.
         """
         path = self._made("releases") / f"{file_name(release, partition)}.certificate.json"
-        staging = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+        staging = beside(path)
 
         def written(certificate: Certificate) -> Path:
             staging.write_text(certificate.to_json(), encoding="utf-8")

@@ -20,7 +20,7 @@ def told_without_values(doing: str) -> Iterator[None]:
     except PrivacyPluginError as problem:
         raise as_failure(problem) from None
     except Exception as problem:  # noqa: BLE001  whatever it is, its text may quote the data
-        raise as_failure(SourceError(f"{doing} failed: {kind_of(problem)}")) from None
+        raise as_failure(SourceError(f"{doing} failed: {type(problem).__name__}")) from None
 
 
 def as_failure(problem: PrivacyPluginError) -> dg.Failure:
@@ -38,9 +38,4 @@ def as_failure(problem: PrivacyPluginError) -> dg.Failure:
 
 def words_of(problem: Exception) -> str:
     """Say what went wrong without a value of the data."""
-    return str(problem) if isinstance(problem, PrivacyPluginError) else f"failed with {kind_of(problem)}"
-
-
-def kind_of(problem: Exception) -> str:
-    """Return the kind of an error."""
-    return type(problem).__name__
+    return str(problem) if isinstance(problem, PrivacyPluginError) else f"failed with {type(problem).__name__}"

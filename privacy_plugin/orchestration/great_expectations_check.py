@@ -7,7 +7,6 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS
-from privacy_plugin.orchestration.door import kind_of
 from privacy_plugin.policy import Policy
 
 
@@ -34,7 +33,7 @@ def second_opinion(
         declared, evaluated, passed = outcome.declared, outcome.evaluated, outcome.success
     except Exception as problem:  # noqa: BLE001  its text may quote the data
         declared, evaluated, passed = len(policy.requirements), 0, False
-        reasons = f"it could not run: {kind_of(problem)}"
+        reasons = f"it could not run: {type(problem).__name__}"
     agreed = f"The Great Expectations checkpoint evaluated all {declared} expectations, and all were met."
     objected = (
         f"The Great Expectations checkpoint objects ({evaluated} of {declared} expectations evaluated): {reasons}"

@@ -12,7 +12,7 @@ from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.gate import Verdict
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.door import kind_of, told_without_values, words_of
+from privacy_plugin.orchestration.door import told_without_values, words_of
 from privacy_plugin.plan import Plan, load_plan
 from privacy_plugin.policy import Policy
 
@@ -100,7 +100,7 @@ def _reported(
             title=f"Privacy gate of {name}",
         )
     except Exception as problem:  # noqa: BLE001  its text may quote anything
-        return None, f"the report could not be written: {kind_of(problem)}"
+        return None, f"the report could not be written: {type(problem).__name__}"
     return path, None
 
 

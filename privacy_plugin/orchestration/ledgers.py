@@ -1,7 +1,7 @@
 """The budget ledger as a Dagster resource; its address is told to nobody."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -9,9 +9,8 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.ledger_in_use import LEDGER_VARIABLE, using_ledger
+from privacy_plugin.ledger.in_use import LEDGER_VARIABLE, using_ledger
 from privacy_plugin.orchestration.launching import replaced_at_launch, require_as_defined
-from privacy_plugin.requirement import Requirement
 
 
 class BudgetLedgerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -52,8 +51,3 @@ def ledger_of(resources: Any, name: str | None) -> Iterator[BudgetLedger | None]
     resource: BudgetLedgerResource = getattr(resources, name)
     with resource.in_use() as ledger:
         yield ledger
-
-
-def asks_ledger(requirements: Iterable[Requirement]) -> bool:
-    """Tell whether a requirement can only be judged with a ledger."""
-    return any(requirement.definition.needs_ledger for requirement in requirements)

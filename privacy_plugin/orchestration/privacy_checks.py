@@ -16,7 +16,7 @@ from privacy_plugin.orchestration.check_results import check_results, evidence
 from privacy_plugin.orchestration.door import told_without_values
 from privacy_plugin.orchestration.great_expectations_check import second_opinion
 from privacy_plugin.orchestration.judgement import Judgement, judge_and_record
-from privacy_plugin.orchestration.ledgers import asks_ledger, ledger_of
+from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.upstream import Asset, Upstream, partition_of, partitions_of, population_of, upstream
 from privacy_plugin.policy import Policy
 
@@ -77,7 +77,7 @@ def build_privacy_checks(
     )
     others = population_of(population, population_table, warehouse)
     specs = _specs(judged.key, rules, others, partitions, automation_condition, via)
-    books = ledger if asks_ledger(rules.requirements) else None
+    books = ledger if rules.rules.asks_ledger else None
     return _gate(judged, others, rules, specs, partitions, via, certificates, books)
 
 

@@ -11,7 +11,7 @@ import dagster as dg
 from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.ledgers import asks_ledger, ledger_of
+from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
 from privacy_plugin.policy import Policy
@@ -55,7 +55,7 @@ def build_release_asset(
         raise ParameterError(
             f"the policy of {rules.dataset!r} compares with a second table; give the release the population of its gate"
         )
-    books = ledger if asks_ledger(rules.requirements) else None
+    books = ledger if rules.rules.asks_ledger else None
 
     def make(run: Run) -> Made:
         resource: CertificateStoreResource = getattr(run.resources, certificates)

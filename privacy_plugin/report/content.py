@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate import Verdict
+from privacy_plugin.methods.recoders import Found
 from privacy_plugin.policy import Policy
-from privacy_plugin.recoders import Found
 from privacy_plugin.requirement import Finding
 
 

@@ -1,7 +1,5 @@
 """The whole page: one file, no network, light and dark, on screen and on paper."""
 
-import os
-import secrets
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -9,8 +7,8 @@ from pathlib import Path
 from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import ParameterError, kind_of
 from privacy_plugin.gate import Verdict
+from privacy_plugin.methods.recoders import Found
 from privacy_plugin.policy import Policy
-from privacy_plugin.recoders import Found
 from privacy_plugin.report.banner import banner
 from privacy_plugin.report.certified import certified
 from privacy_plugin.report.change import change
@@ -20,6 +18,7 @@ from privacy_plugin.report.honesty import honesty
 from privacy_plugin.report.judged import judged
 from privacy_plugin.report.markup import Markup, element
 from privacy_plugin.report.overview import overview
+from privacy_plugin.whole_files import write_whole
 
 SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     banner,
@@ -76,12 +75,9 @@ def write_report(
     """Write the report to a file, whole or not at all, and return its path."""
     page = render_report(policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title)
     target = Path(path)
-    staging = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        staging.write_text(page, encoding="utf-8")
-        os.replace(staging, target)
+        write_whole(target, page)
     except OSError as problem:
-        staging.unlink(missing_ok=True)
         raise ParameterError(f"cannot write the report {str(path)!r}: {kind_of(problem)}") from None
     return target

@@ -20,10 +20,10 @@ def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None
     try:
         yield
     except foreign as error:
-        raise SourceError(f"{doing} failed on {place(bind)}: {kind_of(error)}") from None
+        raise SourceError(f"{doing} failed on {place(bind)}: {driver_word_for(error)}") from None
     except (UnicodeError, OverflowError) as error:
         raise SourceError(
-            f"{doing} failed on {place(bind)}: a value cannot be read or written ({kind_of(error)})"
+            f"{doing} failed on {place(bind)}: a value cannot be read or written ({driver_word_for(error)})"
         ) from None
 
 
@@ -40,7 +40,7 @@ def _driver_errors(dialect: Dialect) -> tuple[type[Exception], ...]:
     return (error,) if isinstance(error, type) else ()
 
 
-def kind_of(error: BaseException) -> str:
+def driver_word_for(error: BaseException) -> str:
     """Name an error by the driver's word for it, with the database's code, and not by its text."""
     original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     state = state_of(original)

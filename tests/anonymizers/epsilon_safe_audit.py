@@ -7,8 +7,8 @@ import numpy as np
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, PreparedRelease, prepare
-from privacy_plugin.anonymizers.privacy_audit import epsilon_seen
 from privacy_plugin.frequency import FrequencyTable
+from tests.anonymizers.privacy_audit import epsilon_seen
 
 ERROR = 1e-4
 

@@ -6,9 +6,9 @@ would be refuted with a probability of at most ERROR an audit.
 
 import pytest
 
-from privacy_plugin.anonymizers.privacy_audit import epsilon_seen
 from privacy_plugin.errors import ParameterError
 from tests.anonymizers.epsilon_safe_audit import ALONE, EPSILON, NEARLY_K, K, audited
+from tests.anonymizers.privacy_audit import epsilon_seen
 
 
 @pytest.mark.parametrize("others", [ALONE, NEARLY_K])

@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 import privacy_plugin as pp
-from privacy_plugin.column_profile import kind_of
 from privacy_plugin.demo.hospital import generate_hospital
 from privacy_plugin.errors import ColumnError, EmptyTableError, PolicyError
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
-from privacy_plugin.proposal import ColumnProposal, propose
-from privacy_plugin.proposal_text import policy_text
+from privacy_plugin.proposals.column_profile import kind_of_values
+from privacy_plugin.proposals.policy_text import policy_text
+from privacy_plugin.proposals.proposal import ColumnProposal, propose
 from tests.cli.conftest import Run, leaks, words
 
 
@@ -291,7 +291,7 @@ def test_names_that_yaml_would_misread() -> None:
     ],
 )
 def test_kinds_of_values(values: list[object], kind: str) -> None:
-    assert kind_of(values) == kind  # type: ignore[arg-type]
+    assert kind_of_values(values) == kind  # type: ignore[arg-type]
 
 
 # What would pass for names is what one person has.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.kernels.presence import presence_confidence_bounds
 from privacy_plugin.kernels.presence_exact import exact_presence_confidence
-from privacy_plugin.kernels.presence_paper import minimum_dominant_subset, paper_confidence
+from tests.kernels.presence_paper import minimum_dominant_subset, paper_confidence
 from tests.kernels.presence_questions import deltas
 from tests.oracles import presence as oracle
 

@@ -14,7 +14,7 @@ from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.values import Value, key
 
 if TYPE_CHECKING:
-    from privacy_plugin.lattice_rules import Known
+    from privacy_plugin.lattice.rules import Known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ from privacy_plugin.anonymizers.itemset_counts import (
 )
 from privacy_plugin.anonymizers.private_itemsets import ItemsetDraws, PrivateItemsets
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 
 def private_itemsets(

@@ -5,7 +5,7 @@ given probability 0; DC, hypergeometric values are computed at every b-th count 
 no other dominates are checked. None overstates the confidence. Errata followed: the mean is n M / N; the
 cut applies in the standard case (M / N and n / N below 0.99) and everything is computed otherwise;
 dominance is for delta_low = 0 or delta_high = 1, and the dominating class has the lower confidence.
-`presence.presence_confidence_bounds` needs none of this.
+`kernels.presence.presence_confidence_bounds` needs none of this.
 """
 
 from math import exp, lgamma, sqrt

@@ -2,7 +2,7 @@
 
 A spend is reserved before the mechanism runs and committed after, with the content fingerprint of what it made. A
 reservation counts as spent from the moment it is made, and for good: a process that is killed between the two may
-have shown its output to somebody. How amounts compose is in `privacy_plugin.budget`. Whoever can write to the ledger
+have shown its output to somebody. How amounts compose is in `ledger.budget`. Whoever can write to the ledger
 can make it say anything: keep it as you keep the key that signs certificates.
 """
 
@@ -18,9 +18,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from privacy_plugin.budget import ADDED_OR_REMOVED, SUBSTITUTED, Amount, Budget, composed
 from privacy_plugin.errors import BudgetError, ParameterError
-from privacy_plugin.ledger_tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, open_ledger, told_as_budget_error
+from privacy_plugin.ledger.budget import ADDED_OR_REMOVED, SUBSTITUTED, Amount, Budget, composed
+from privacy_plugin.ledger.tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, open_ledger, told_as_budget_error
 from privacy_plugin.sources.protocol import Fingerprint
 
 

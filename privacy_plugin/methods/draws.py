@@ -10,18 +10,18 @@ from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.epsilon_safe import prepare
 from privacy_plugin.anonymizers.randomized_response import randomize_cells, require_randomizable
 from privacy_plugin.anonymizers.synthesis import chosen_model
-from privacy_plugin.budget import Budget
 from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact, written
-from privacy_plugin.method import Method
-from privacy_plugin.method_options import DOMAINS
+from privacy_plugin.functions.epsilon_safe_lattice import epsilon_safe_lattice, lattice_cost
+from privacy_plugin.functions.randomized_response import randomized_response, response_cost
+from privacy_plugin.functions.synthesize import require_synthesis, synthesis_cost, synthesize
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.spending import Cost
+from privacy_plugin.methods.method import Method
+from privacy_plugin.methods.options import DOMAINS
 from privacy_plugin.metrics.measurement import Measurement
-from privacy_plugin.randomized import epsilon_safe_lattice, lattice_cost
-from privacy_plugin.randomized_cells import randomized_response, response_cost
 from privacy_plugin.requirement import Requirement
-from privacy_plugin.spending import Cost
-from privacy_plugin.synthesizing import require_synthesis, synthesis_cost, synthesize
 
 
 class Draw(Method):

@@ -12,7 +12,7 @@ from privacy_plugin.anonymizers.randomized_response import (
     require_randomizable,
 )
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 
 def randomized_response(

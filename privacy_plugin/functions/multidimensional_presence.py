@@ -1,4 +1,4 @@
-"""Presence in a population, of any data: what is known by attribute, and regions in which nobody's presence shows."""
+"""Regions in which nobody's presence in a population shows, of any data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,23 +9,7 @@ from privacy_plugin.anonymizers.multidimensional_presence import PresenceRegions
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.frequency.values import Value
-from privacy_plugin.metrics.population_marginals import marginals_of
 from privacy_plugin.sources import Source, open_source
-
-
-def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str, dict[Value, int]]:
-    """Reduce a population to how many of its people have each value of each column, for `presence_confidence`.
-
-    Every column is grouped on its own, in the population's engine.
-
-    >>> import pandas
-    >>> population_marginals(pandas.DataFrame({"age": [30, 30, 41]}), columns=["age"])
-    {'age': {30: 2, 41: 1}}
-    """
-    source = open_source(population)
-    require_columns(columns, source.columns)
-    return {name: marginals_of(source.frequencies([name]))[name] for name in columns}
 
 
 def multidimensional_presence(

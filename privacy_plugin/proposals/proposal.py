@@ -12,14 +12,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from privacy_plugin import column_names
-from privacy_plugin.column_profile import ISO, ColumnProfile, profile, quantiles
 from privacy_plugin.errors import EmptyTableError
-from privacy_plugin.first_line import Heading, require_first_line_of_names, require_names
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import SUPPRESSED, label
 from privacy_plugin.measuring import Tables
+from privacy_plugin.proposals import column_names
+from privacy_plugin.proposals.column_profile import ISO, ColumnProfile, profile, quantiles
+from privacy_plugin.proposals.first_line import Heading, require_first_line_of_names, require_names
 from privacy_plugin.sources import Source, open_source
 
 _NEARLY_UNIQUE = 0.95

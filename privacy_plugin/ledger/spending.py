@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from privacy_plugin.budget import SUBSTITUTED, Budget
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger, Release
+from privacy_plugin.ledger.budget import SUBSTITUTED, Budget
 from privacy_plugin.sources import Fingerprint, open_source
 from privacy_plugin.sources.content import content_fingerprint
 

@@ -22,7 +22,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 
 def synthesize(

@@ -6,9 +6,9 @@ A file of text cannot say so by itself. Its first line is taken for names only w
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privacy_plugin import column_names
-from privacy_plugin.column_profile import ColumnProfile, kind_of
 from privacy_plugin.errors import ColumnError
+from privacy_plugin.proposals import column_names
+from privacy_plugin.proposals.column_profile import ColumnProfile, kind_of_values
 
 _NEARLY_UNIQUE = 0.95
 _ENOUGH_ROWS = 50  # one of so many is the one that differs from all others once in fifty times
@@ -35,13 +35,13 @@ class Heading:
         if self.is_value and self.has_several:
             return True
         as_long = found.kind != "code" or len(found.name) == found.longest
-        return found.kind in _TELLING and kind_of([found.name]) == found.kind and as_long
+        return found.kind in _TELLING and kind_of_values([found.name]) == found.kind and as_long
 
     @property
     def is_unlike(self) -> bool:
         """Whether the name is of another kind than all values, or the only one that occurs once."""
         found = self.profile
-        of_another_kind = found.kind in _TELLING and kind_of([found.name]) != found.kind
+        of_another_kind = found.kind in _TELLING and kind_of_values([found.name]) != found.kind
         alone = self.has_several and not self.is_value and not found.unique and found.rows >= _ENOUGH_ROWS
         return of_another_kind or alone
 

@@ -16,7 +16,7 @@ Without suppression every metric that declares itself monotone is inherited: mer
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -48,13 +48,6 @@ class Known:
     def anything(self) -> bool:
         """Whether a walk over the lattice can tell anything."""
         return self.k > 1 or bool(self.rules) or bool(self.averages)
-
-
-def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:
-    """Let a metric that needs to know what generalized values stand for know it, unless it was told already."""
-    if "hierarchies" not in requirement.definition.options or "hierarchies" in requirement.options:
-        return requirement
-    return replace(requirement, options={**requirement.options, "hierarchies": dict(hierarchies)})
 
 
 def least_size(requirement: Requirement) -> int | None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from privacy_plugin.draws import LatticeDraw, ResponseDraw, SynthesisDraw
 from privacy_plugin.errors import ParameterError, unknown_name
-from privacy_plugin.method import Method
-from privacy_plugin.recoders import LevelRecoder, RegionRecoder
+from privacy_plugin.methods.draws import LatticeDraw, ResponseDraw, SynthesisDraw
+from privacy_plugin.methods.method import Method
+from privacy_plugin.methods.recoders import LevelRecoder, RegionRecoder
 
 _ALL: tuple[type[Method], ...] = (LevelRecoder, RegionRecoder, LatticeDraw, SynthesisDraw, ResponseDraw)
 METHODS = {method.name: method for method in _ALL}

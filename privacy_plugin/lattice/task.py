@@ -25,11 +25,11 @@ from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
-from privacy_plugin.lattice_counts import WalkedLattice, sensitive_codes, with_population
-from privacy_plugin.lattice_rules import Known, known, least_size, with_hierarchies
+from privacy_plugin.lattice.counts import WalkedLattice, sensitive_codes, with_population
+from privacy_plugin.lattice.rules import Known, known, least_size
 from privacy_plugin.measuring import Tables
 from privacy_plugin.plan import generalize_table, lay_over
-from privacy_plugin.requirement import Requirement
+from privacy_plugin.requirement import Requirement, with_hierarchies
 from privacy_plugin.suppression import failing_rows, most_suppressed
 
 _FEW_VISITS = 3_000_000  # distinct rows * nodes: below, grouping node by node beats loading compiled code

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.sources.sql_address import database_url
-from privacy_plugin.sources.sql_errors import kind_of
+from privacy_plugin.sources.sql_errors import driver_word_for
 
 METADATA = sa.MetaData()
 CAPS = sa.Table(
@@ -82,7 +82,7 @@ def told_as_budget_error(doing: str) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError, TypeError, ArithmeticError) as problem:
-        raise BudgetError(f"the budget ledger cannot be {doing}: {kind_of(problem)}") from None
+        raise BudgetError(f"the budget ledger cannot be {doing}: {driver_word_for(problem)}") from None
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:

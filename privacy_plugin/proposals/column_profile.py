@@ -67,7 +67,7 @@ def profile(table: FrequencyTable) -> ColumnProfile:
     (name,), (dictionary,) = table.columns, table.dictionaries
     present = [value for value in dictionary if value is not None and value != SUPPRESSED]
     missing = int(table.counts[table.codes[:, 0] == dictionary.index(None)].sum()) if None in dictionary else 0
-    kind = kind_of(present)
+    kind = kind_of_values(present)
     return ColumnProfile(
         name=name,
         kind=kind,
@@ -81,13 +81,13 @@ def profile(table: FrequencyTable) -> ColumnProfile:
     )
 
 
-def kind_of(values: Sequence[Value]) -> Kind:
+def kind_of_values(values: Sequence[Value]) -> Kind:
     """Say what kind of values these are; text counts as what it spells, because files hold nothing else.
 
-    >>> kind_of(["02138", "02139"]), kind_of(["39", "4.5"]), kind_of(["2024-02-29"]), kind_of(["flu", "cold"])
-    ('code', 'number', 'date', 'text')
-    >>> kind_of(["1.234,56", "7,50"]), kind_of(["29.02.1984"]), kind_of(["a@example.org", "unknown"])
-    ('amount', 'date', 'personal')
+    >>> [kind_of_values(v) for v in (["02138", "02139"], ["39", "4.5"], ["2024-02-29"], ["flu", "cold"])]
+    ['code', 'number', 'date', 'text']
+    >>> [kind_of_values(v) for v in (["1.234,56", "7,50"], ["29.02.1984"], ["a@example.org", "unknown"])]
+    ['amount', 'date', 'personal']
     """
     if not values:
         return "empty"

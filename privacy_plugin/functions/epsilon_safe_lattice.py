@@ -7,11 +7,11 @@ import numpy as np
 
 from privacy_plugin.anonymizers.epsilon_safe import EpsilonSafeTable, guarantee, prepare
 from privacy_plugin.anonymizers.interpolation import Interpolation
-from privacy_plugin.budget import ADDED_OR_REMOVED
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.ledger import BudgetLedger
-from privacy_plugin.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.budget import ADDED_OR_REMOVED
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 
 def epsilon_safe_lattice(

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate import Rules
-from privacy_plugin.method_options import read_option
+from privacy_plugin.methods.options import read_option
 from privacy_plugin.requirement import Requirement
 
 

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from privacy_plugin.errors import ParameterError, PolicyError
+from privacy_plugin.functions.multidimensional_presence import PresenceGeneralization, multidimensional_presence
 from privacy_plugin.generalization import generalize
-from privacy_plugin.method import Method
+from privacy_plugin.methods.method import Method
 from privacy_plugin.plan import Plan
-from privacy_plugin.presence import PresenceGeneralization, multidimensional_presence
 from privacy_plugin.sources import Source
 
 Progress = Callable[[str], None]
@@ -27,11 +27,6 @@ class Recoder(Method):
     @abstractmethod
     def apply(self, found: Found, source: Source, *, target: str | None, keep: Sequence[str], population: Any) -> Any:
         """Recode the table where it lies."""
-
-    @property
-    def needs_population(self) -> bool:
-        """Whether a requirement compares with the population."""
-        return any(requirement.definition.needs_population for requirement in self.rules.requirements)
 
     def require_policy(self) -> None:
         """Refuse to generalize in vain."""

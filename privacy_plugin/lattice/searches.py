@@ -17,7 +17,7 @@ from privacy_plugin.anonymizers.lattice_search import (
 from privacy_plugin.anonymizers.losses import Floats
 from privacy_plugin.anonymizers.node_sizes import Mask, Node, lowest_levels, possible_by_pairs, rolled_up
 from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError
-from privacy_plugin.lattice_task import LatticeTask
+from privacy_plugin.lattice.task import LatticeTask
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
 _MOST_COUNTED = 5_000_000  # nodes that are counted one and all
@@ -96,7 +96,7 @@ def search_chain(task: LatticeTask, progress: Progress | None) -> Found | None:
 
     Halving is right only where a node above one that passes passes too. That is proven of monotone requirements as long
     as nothing is suppressed, and of class sizes with suppression too: rows in classes that are large enough stay in
-    such. Of other requirements it is not (`lattice_rules` says why), so they are refused together with suppression.
+    such. Of other requirements it is not (`lattice.rules` says why), so they are refused together with suppression.
     """
     if not task.sizes_only and not (task.monotone and task.most_suppressed == 0):
         kept = "max_suppression=0 and " if task.most_suppressed else ""
