@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ class Levels:
     """A hierarchy laid over a column's values: `maps[level, code]` is the code in `dictionaries[level]`."""
 
     maps: Codes
-    dictionaries: tuple[tuple[Value, ...], ...]
+    dictionaries: tuple[tuple[Value, ...], ...] = field(repr=False)
 
     @property
     def height(self) -> int:

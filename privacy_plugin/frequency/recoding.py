@@ -20,12 +20,12 @@ class Recoding:
     """
 
     keep: tuple[str, ...]
-    mappings: Mapping[str, Mapping[Value, Value]]
+    mappings: Mapping[str, Mapping[Value, Value]] = field(repr=False)
     suppressed_columns: tuple[str, ...] = ()
-    suppressed: frozenset[tuple[Value, ...]] = field(default_factory=frozenset)
+    suppressed: frozenset[tuple[Value, ...]] = field(default_factory=frozenset, repr=False)
     suppression: Literal["drop", "mask"] = "drop"
     combined_columns: tuple[str, ...] = ()
-    combined: tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...] = ()
+    combined: tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         require_columns(self.keep, self.keep, role="keep")

@@ -1,7 +1,7 @@
 """The frequency table: distinct rows as small integer codes, how many people have them, and what the codes mean."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -40,9 +40,9 @@ class FrequencyTable:
     """
 
     columns: tuple[str, ...]
-    codes: Codes
-    counts: Integers
-    dictionaries: tuple[Dictionary, ...]
+    codes: Codes = field(repr=False)
+    counts: Integers = field(repr=False)
+    dictionaries: tuple[Dictionary, ...] = field(repr=False)  # a log or a traceback would show all values
     unit: str | None = None
 
     @classmethod
@@ -216,7 +216,7 @@ class Histograms:
     offsets: Integers
     values: Codes
     counts: Integers
-    dictionary: Dictionary
+    dictionary: Dictionary = field(repr=False)
 
     @cached_property
     def entry_classes(self) -> Integers:

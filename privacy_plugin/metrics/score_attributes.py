@@ -124,7 +124,7 @@ class _Block:
     column: str
     codes: Codes  # (rows, code columns), -1 where a row holds none
     cardinalities: tuple[int, ...]
-    values: tuple[Value, ...]
+    values: tuple[Value, ...] = field(repr=False)
     notes: tuple[str, ...] = ()
 
 

@@ -7,18 +7,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from privacy_plugin.errors import SourceError
+from privacy_plugin.sources.arrow_hidden import without_hidden
 
 
 def plain(column: Any, name: str) -> Any:
     """Decode what keeps values of rows that are taken out, or that Arrow takes no rows of.
 
     These are runs, views of text, bytes and lists, dictionaries inside of lists and records and of them; and what is
-    written beside the fields of a type stays behind. Of what means the same there is one form.
+    written beside the fields of a type stays behind, and so is what lies under missing records. Of what means the same
+    there is one form.
     """
     try:
         whole = _spelled_out(column)
         decoded = whole.type if pa.types.is_dictionary(whole.type) else _decoded(whole.type)
-        return _one_form(whole if decoded.equals(whole.type, check_metadata=True) else whole.cast(decoded))
+        cast = whole if decoded.equals(whole.type, check_metadata=True) else whole.cast(decoded)
+        return without_hidden(_one_form(cast))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise SourceError(
             f"column {name!r} is of type {column.type}, of which Arrow copies no rows; cast it to a plain type first"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ class CodedColumn:
     """One column: row r holds `values[codes[r]]`; values may repeat or mean the same."""
 
     codes: npt.NDArray[np.integer]
-    values: list[Any]
+    values: list[Any] = field(repr=False)
 
 
 def code_exactly(raw: Sequence[Any]) -> CodedColumn:

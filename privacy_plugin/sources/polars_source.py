@@ -14,6 +14,7 @@ from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.arrow_hidden import without_hidden
 from privacy_plugin.sources.coding import CodedColumn, code_exactly, grouped_table
 from privacy_plugin.sources.local_source import LocalSource, Mask, Texts
 from privacy_plugin.sources.one_form import in_one_form
@@ -74,7 +75,7 @@ def _copied(column: pl.Series, rows: Integers) -> pl.Series:
         return column[rows]
     if column.dtype.is_float():  # to add zero changes nothing in polars
         column = column.fill_nan(None).set(column == 0, 0)
-    copy = pl.Series(column.name, column.to_arrow().take(pa.array(rows)), dtype=column.dtype)
+    copy = pl.Series(column.name, without_hidden(column.to_arrow().take(pa.array(rows))), dtype=column.dtype)
     if not isinstance(column.dtype, pl.Enum):
         return copy.cast(_without_enumerations(column.dtype))
     used = set(copy.unique())

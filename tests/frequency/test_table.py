@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from privacy_plugin.errors import ColumnError, EmptyTableError, ParameterError
 from privacy_plugin.frequency import FrequencyTable, merge
 from privacy_plugin.frequency.grouping import group, pack, sum_by, tally
+from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.frequency.values import label
 from tests.oracles.frequencies import count_rows, meaning
 
@@ -227,3 +228,12 @@ def test_counts_that_would_wrap_around_are_refused(counts: Any) -> None:
     with pytest.raises(ParameterError, match="add up to"):
         FrequencyTable.from_rows(["a"], rows, counts=counts)
     assert FrequencyTable.from_rows(["a"], [("x",), ("y",)], counts=[2**61, 2**61 - 2**10]).rows == 2**62 - 2**10
+
+
+def test_what_is_printed_of_a_table_shows_no_value():
+    table = FrequencyTable.from_rows(["age", "disease"], [(30, "seldom seen"), (41, "flu")])
+    histograms = table.histograms(["age"], "disease")
+    levels = TableHierarchy({"seldom seen": ["*"], "flu": ["*"]}).levels(table.dictionary("disease"))
+    for printed in map(repr, (table, histograms, levels)):
+        assert "seldom" not in printed
+    assert "disease" in repr(table)

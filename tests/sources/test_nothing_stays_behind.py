@@ -86,6 +86,40 @@ def test_nothing_is_stored_of_rows_that_were_left_out(case: str) -> None:
     assert SECRET.encode() not in pickle.dumps(published)
 
 
+_UNDER = pa.array(["a", SECRET, "b", "c"])
+_MISSING = pa.array([False, True, False])
+_PLACES = pa.array([0, 1, 2, 4], pa.int32())
+_RECORD = pa.StructArray.from_arrays([_UNDER[:3]], names=["field"], mask=_MISSING)
+HIDDEN = {
+    "a record": _RECORD,
+    "a record in a record": pa.StructArray.from_arrays([_RECORD, pa.array([1, 2, 3])], names=["record", "number"]),
+    "a record in a list": pa.ListArray.from_arrays(pa.array([0, 1, 1, 3], pa.int32()), _RECORD),
+    "a list": pa.ListArray.from_arrays(_PLACES, _UNDER, mask=_MISSING),
+    "a large list": pa.LargeListArray.from_arrays(_PLACES.cast(pa.int64()), _UNDER, mask=_MISSING),
+    "a pair": pa.FixedSizeListArray.from_arrays(pa.array(["a", "b", SECRET, "c", "d", "e"]), 2, mask=_MISSING),
+    "a map": pa.MapArray.from_arrays(_PLACES, _UNDER, pa.array([1, 2, 3, 4]), mask=_MISSING),
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+@pytest.mark.parametrize("frame", ["arrow", "arrow, sliced", "pandas", "polars"])
+def test_nothing_is_stored_under_what_is_missing(case: str, frame: str) -> None:
+    """A record, list or map that is missing may still have values, which no row shows."""
+    stored = HIDDEN[case]
+    data: Any = pa.table({"x": pa.concat_arrays([stored, stored])})
+    assert SECRET.encode() in pickle.dumps(data)
+    if frame == "arrow, sliced":
+        data = data.slice(1, 3)
+    elif frame == "pandas":
+        data = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(data.column("x"))})
+    elif frame == "polars":
+        data = pl.from_arrow(data)
+    source = open_source(data)
+    published = source.publish(None, columns=["x"], verify=lambda copy: None)
+    assert open_source(published).fingerprint() == source.fingerprint()
+    assert SECRET.encode() not in pickle.dumps(published)
+
+
 _TEXTS = pa.array(["a", "b"])
 _RUNS = pc.run_end_encode(_TEXTS)
 UNCOPIED = {
