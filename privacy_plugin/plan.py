@@ -177,8 +177,8 @@ class Plan:
 
     def summary(self) -> dict[str, Any]:
         """Return what the plan does, without its hierarchies, which list values."""
-        told = ("levels", "loss", "loss_name", "suppressed", "rows", "max_suppression")
-        return {name: value for name, value in self.to_dict().items() if name in told}
+        told = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
+        return {"levels": dict(self.levels), **{name: getattr(self, name) for name in told}}
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""

@@ -128,7 +128,9 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             partitions_def=partitions,
             partition_column=told_apart_by,
             via=self.via,
-            automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
+            # An anonymized asset brings its checks along. With a condition of their own Dagster would start them apart
+            # and at the same time, before the table is there, and leave them out when such a run is tried again.
+            automation_condition=dg.AutomationCondition.eager() if self.automatic and not assets else None,
             **names,
         )
         release = build_release_asset(

@@ -105,3 +105,21 @@ def test_a_process_that_ignores_interrupts_goes_on_doing_so() -> None:
     ignoring = INTERRUPTED.replace("signal.default_int_handler", "signal.SIG_IGN")
     done = subprocess.run([sys.executable, "-c", ignoring, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
+
+
+# What `timeout`, systemd and Kubernetes send arrives while the result waits to be judged.
+ENDED = """
+import os, signal
+from privacy_plugin.policy import Policy
+
+Policy.judge = lambda *given, **options: os.kill(os.getpid(), signal.SIGTERM)
+from privacy_plugin.cli import main
+main()
+"""
+
+
+def test_a_process_that_is_told_to_end_leaves_no_unjudged_rows(folder: Path) -> None:
+    command = ["anonymize", "visits.csv", "--policy", "policy.yaml", "--output", "release.csv"]
+    ended = subprocess.run([sys.executable, "-c", ENDED, *command], cwd=folder, capture_output=True, check=False)
+    assert ended.returncode == 128 + signal.SIGTERM
+    assert sorted(path.name for path in folder.iterdir()) == ["policy.yaml", "visits.csv"]

@@ -87,6 +87,22 @@ def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipel
             assert pipeline.read("release") is None
 
 
+@pytest.mark.parametrize("anonymized", [True, False])
+def test_checks_are_started_with_the_asset_that_the_component_makes(pipeline: Pipeline, anonymized: bool) -> None:
+    """Started apart, they would look for a table that is not there yet; of a source of others nobody else starts them."""
+    given = {"automatic": True, **({} if anonymized else {"anonymized_table": None})}
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=PrivacyGateComponent,
+            defs_yaml_contents={"type": TYPE, "attributes": attributes(pipeline.url, **given)},
+        )
+        (path / "policy.yaml").write_text(yaml.safe_dump(policy_dict()))
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            conditions = [spec.automation_condition for check in defs.asset_checks or [] for spec in check.check_specs]
+            assert conditions
+            assert [condition is None for condition in conditions] == [anonymized] * len(conditions)
+
+
 def test_a_password_in_the_address_is_shown_nowhere() -> None:
     url = "postgresql+psycopg://me:MARKER-PASSWORD@nowhere.invalid/house"
     written_down = dg.Definitions(resources={"warehouse": WarehouseResource(url=url)})
