@@ -249,10 +249,15 @@ def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
 def looked_at(definition: Metric, measurement: Measurement) -> str:
     """Say what a metric looked at: people in classes, or rows where nobody stands behind a row."""
     if definition.kind == "privacy":
-        return (
-            f"{_counted(measurement.rows, 'person', 'people')} in {_counted(measurement.classes, 'class', 'classes')}"
-        )
+        return f"{counted_people(measurement)} in {_counted(measurement.classes, 'class', 'classes')}"
     return _counted(measurement.rows, "row", "rows")
+
+
+def counted_people(measurement: Measurement) -> str:
+    """Say how many people were looked at; by a unit one may be in several classes, and counts once in each."""
+    if measurement.parameters.get("unit") is None:
+        return _counted(measurement.rows, "person", "people")
+    return _counted(measurement.rows, "appearance of a person", "appearances of people")
 
 
 def _counted(number: int, one: str, several: str) -> str:
@@ -263,7 +268,7 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     definition = requirement.definition
     affected = _people_affected(requirement, measurement)
     share = f"{affected / measurement.rows:.1%}" if affected is not None else ""
-    who = f" {affected:,} of {measurement.rows:,} people ({share}) do not meet it." if affected is not None else ""
+    who = f" {affected:,} of {counted_people(measurement)} ({share}) do not meet it." if affected is not None else ""
     why = f" {measurement.reason}" if measurement.reason else ""
     roles = {
         name: _listed(measurement.parameters.get(name)) for name in ("quasi_identifiers", "sensitive", "attributes")

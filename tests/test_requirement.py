@@ -182,3 +182,13 @@ def test_findings_name_no_value_of_the_table():
         assert "marker" not in json.dumps(finding.to_dict())
         assert "marker" not in repr(finding)
         assert "marker-q1" in json.dumps(finding.to_dict(reveal=True)) or metric == "t_closeness"
+
+
+def test_people_who_are_in_several_classes_are_not_counted_as_so_many_people():
+    """Everybody shares nine classes and is alone in one: all are exposed, not one in ten."""
+    rows = [(person, number if number < 9 else 100 + person) for person in range(100) for number in range(10)]
+    finding = pp.require("k_anonymity", at_least=5).judge(
+        pd.DataFrame(rows, columns=["person", "place"]), quasi_identifiers=["place"], unit="person"
+    )
+    assert "100 of 1,000 appearances of people (10.0%) do not meet it" in finding.reason
+    assert "1,000 people" not in finding.reason

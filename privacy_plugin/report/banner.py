@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from privacy_plugin.gate import Verdict
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Markup, element
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirement import Finding, counted_people
 
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
@@ -67,14 +67,15 @@ def _whom(failed: Sequence[Finding]) -> str:
 
     A requirement that compares with a population speaks of the people there.
     """
-    counts = [(f.people_affected or 0, f.measurement.rows) for f in failed if f.measurement is not None]
-    worst, people = max(counts, default=(0, 0))
-    if not worst:
+    counts = [(f.people_affected or 0, f.measurement) for f in failed if f.measurement is not None]
+    worst, measurement = max(counts, key=lambda count: (count[0], count[1].rows), default=(0, None))
+    if not worst or measurement is None:
         return ""
-    if worst == people:
-        return f" As it is, none of {people:,} people is protected as the policy asks."
+    people = counted_people(measurement)
+    if worst == measurement.rows:
+        return f" As it is, none of {people} is protected as the policy asks."
     least = "" if len(failed) == 1 else "at least "
-    return f" As it is, {least}{worst:,} of {people:,} people are not protected as the policy asks."
+    return f" As it is, {least}{worst:,} of {people} are not protected as the policy asks."
 
 
 def chip(status: str) -> Markup:

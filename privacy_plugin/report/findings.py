@@ -8,7 +8,7 @@ from privacy_plugin.report.charts import people_chart
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.overview import asked
-from privacy_plugin.requirement import Finding, Requirement, looked_at
+from privacy_plugin.requirement import Finding, Requirement, counted_people, looked_at
 from privacy_plugin.requirement import found as found_words
 
 
@@ -77,7 +77,7 @@ def _explained(finding: Finding, measurement: Measurement) -> Markup:
         affected = finding.people_affected
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"
-            pairs.append(("People affected", f"{affected:,} of {measurement.rows:,} ({share})"))
+            pairs.append(("Affected", f"{affected:,} of {counted_people(measurement)} ({share})"))
         pairs.append((finding.requirement.definition.whom, _attacker(finding, measurement)))
         pairs.append(("To fix it", finding.requirement.definition.remedy))
     pairs += [("Note", note) for note in measurement.notes]

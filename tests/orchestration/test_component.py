@@ -89,7 +89,7 @@ def test_without_an_anonymized_table_the_source_itself_is_judged(pipeline: Pipel
 
 @pytest.mark.parametrize("anonymized", [True, False])
 def test_checks_are_started_with_the_asset_that_the_component_makes(pipeline: Pipeline, anonymized: bool) -> None:
-    """Started apart, they would look for a table that is not there yet; of a source of others nobody else starts them."""
+    """Started apart, they would look for a table that is not there yet; nobody else starts those of others' sources."""
     given = {"automatic": True, **({} if anonymized else {"anonymized_table": None})}
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
