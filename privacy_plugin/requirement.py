@@ -246,6 +246,9 @@ def _passed_words(requirement: Requirement, measurement: Measurement) -> str:
     )
 
 
+_PEOPLE = {False: ("person", "people"), True: ("appearance of a person", "appearances of people")}
+
+
 def looked_at(definition: Metric, measurement: Measurement) -> str:
     """Say what a metric looked at: people in classes, or rows where nobody stands behind a row."""
     if definition.kind == "privacy":
@@ -255,9 +258,7 @@ def looked_at(definition: Metric, measurement: Measurement) -> str:
 
 def counted_people(measurement: Measurement) -> str:
     """Say how many people were looked at; by a unit one may be in several classes, and counts once in each."""
-    if measurement.parameters.get("unit") is None:
-        return _counted(measurement.rows, "person", "people")
-    return _counted(measurement.rows, "appearance of a person", "appearances of people")
+    return _counted(measurement.rows, *_PEOPLE[measurement.parameters.get("unit") is not None])
 
 
 def _counted(number: int, one: str, several: str) -> str:

@@ -50,7 +50,9 @@ def build_privacy_checks(
     `partitions_def` (default: the asset's own) every partition is judged alone; see `Upstream` for how its rows are
     found. A requirement on the privacy budget asks the `ledger` resource (a `BudgetLedgerResource`).
     `via="great_expectations"` also runs the policy as a Great Expectations checkpoint: it can close the
-    gate, and never opens it.
+    gate, and never opens it. An `automation_condition` is for checks of an asset that Dagster does not make by itself;
+    the runs of one that it makes bring the checks along, and with a condition of their own Dagster starts them beside
+    those runs, before the data is there.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
