@@ -231,7 +231,7 @@ def test_minimal_nodes_that_would_take_too_long_are_not_listed_and_the_plan_says
 
 def test_the_ways_are_taken_where_they_should_be(monkeypatch):
     rows = [(age, city, sex, "a") for age in AGES for city in CITIES for sex in SEXES] * 2
-    assert searched(rows, ["k 2"], 0.0).search == "all 24 generalizations were counted"
+    assert searched(rows, ["k 2"], 0.0).search == "all 24 combinations of levels were examined"
     monkeypatch.setattr(searches, "PICTURED", 0)
     plan = searched(rows, ["k above 2"], 0.0)
     assert plan.search.startswith("6 levels and pairs of levels and ")
@@ -239,7 +239,7 @@ def test_the_ways_are_taken_where_they_should_be(monkeypatch):
     assert searched(rows, ["k above 2"], 0.1).nodes_visited == 24
     assert "judged" not in searched(rows, ["average risk"], 0.1).search
     assert re.fullmatch(
-        r"all 24 generalizations were counted; \d+ judged by every requirement decide all 24",
+        r"all 24 combinations of levels were examined; \d+ judged by every requirement decide all 24",
         searched(rows, ["k 2", "share at risk"], 0.0).search,
     )
     plan = searched(rows, ["share at risk"], 0.1)

@@ -61,7 +61,8 @@ def check(
     opened = open_input(data, url, table)
     others = open_population(rules, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
-    words = f"judging {opened.name} by {len(rules.requirements)} requirements"
+    asked = len(rules.requirements)
+    words = f"judging {opened.name} by {asked} requirement{'' if asked == 1 else 's'}"
     with (
         terminal.working(words) as say,
         reporting(lambda share, _: say(f"{words}: {share:.0%}")),

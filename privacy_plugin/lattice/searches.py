@@ -138,7 +138,8 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
     """Count what is known of every node, then judge by rising loss, or decide by tagging."""
     counted = task.counted()
     eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
-    words = f"all {task.nodes:,} generalizations were counted" if task.known.anything else "nothing could be counted"
+    examined = f"all {task.nodes:,} combinations of levels were examined"
+    words = examined if task.known.anything else "nothing could be counted"
     feasible: Mask | None
     most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
     if inherited and not task.known.local:
@@ -199,7 +200,7 @@ def _pruned(task: LatticeTask) -> Found | None:
     minimal = minimal_nodes(feasible)
     nothing = np.zeros(task.table.distinct, dtype=bool)
     best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
-    words = f"{tried:,} levels and pairs of levels and {asked:,} generalizations were looked at; they decide all "
+    words = f"{tried:,} levels and pairs of levels and {asked:,} combinations of levels were examined; they decide all "
     words += f"{task.nodes:,}"
     return Found(best=task.judged(best.node), minimal=minimal, visited=tried + asked, exact=True, search=words)
 

@@ -51,15 +51,17 @@ def _step(label: str, verdict: Verdict) -> Markup:
 
 
 def _sentence(dataset: str, verdict: Verdict) -> str:
+    asked = len(verdict.findings)
     if verdict.passed:
-        return (
-            f"{dataset}: {verdict.rows:,} rows meet all {len(verdict.findings)} requirements of the policy. "
-            "What this does and does not show is said at the end."
-        )
+        meet = "1 row meets" if verdict.rows == 1 else f"{verdict.rows:,} rows meet"
+        every = "the policy's only requirement" if asked == 1 else f"all {asked} requirements of the policy"
+        return f"{dataset}: {meet} {every}. The last section says what this does and does not show."
     if not verdict.evaluated:
-        return f"{dataset}: not everything could be looked at, and what cannot be looked at does not pass."
+        return f"{dataset}: not everything could be checked, and anything that could not be checked counts as failed."
     failed = [finding for finding in verdict.findings if not finding.passed]
-    return f"{dataset}: {len(failed)} of {len(verdict.findings)} requirements are not met.{_whom(failed)}"
+    are = "is" if len(failed) == 1 else "are"
+    unmet = "the policy's only requirement is" if asked == 1 else f"{len(failed)} of {asked} requirements {are}"
+    return f"{dataset}: {unmet} not met.{_whom(failed)}"
 
 
 def _whom(failed: Sequence[Finding]) -> str:

@@ -39,14 +39,17 @@ class Bars:
     beyond: tuple[bool, ...]
 
 
-def bars_of(spread: Spread, limit: Limit) -> Bars:
-    """Count people by value, one bar a value where there are few, otherwise by ranges that end at the limit."""
+def bars_of(spread: Spread, limit: Limit, *, smallest: float | None = None) -> Bars:
+    """Count people by value, one bar a value where there are few, otherwise by ranges that end at the limit.
+
+    `smallest` is the least value that the metric can have: unless a value lies below it, the bars start no lower.
+    """
     bounds = [float(bound) for bound in limit.bounds]
     failing = limit.failing(spread.values)
     distinct = np.unique(spread.values[np.isfinite(spread.values)])
     if len(distinct) <= _MOST_EXACT:
         return _exact(spread, failing, distinct, limit, bounds)
-    edges = _edges(distinct, bounds)
+    edges = _edges(distinct, bounds, smallest)
     closed_right = limit.kind in ("at_most", "below")
     drawn = _at_their_limit(spread.values, failing, bounds)
     positions = np.searchsorted(edges, drawn, side="left" if closed_right else "right") - 1
@@ -105,7 +108,7 @@ def _count(
     return meets.tolist(), fails.tolist()
 
 
-def _edges(distinct: Floats, bounds: list[float]) -> Floats:
+def _edges(distinct: Floats, bounds: list[float], smallest: float | None) -> Floats:
     """Round edges around the values: 1, 2, 5, 10, 20, ... for whole numbers, equal steps for others."""
     low, high = float(distinct[0]), float(distinct[-1])
     whole = low >= 1 and bool(np.all(distinct == np.floor(distinct)))
@@ -113,7 +116,8 @@ def _edges(distinct: Floats, bounds: list[float]) -> Floats:
     inside = [bound for bound in bounds if low < bound <= high]
     kept = [edge for edge in series if not any(_crowds(edge, bound, low, high, whole) for bound in inside)]
     first = low if whole and high <= 4 * _MOST_EXACT else max(edge for edge in kept if edge <= low)
-    start = max([first, *(bound for bound in bounds if first < bound <= low)])
+    least = bounds if smallest is None else [*bounds, float(smallest)]
+    start = max([first, *(edge for edge in least if first < edge <= low)])
     return np.array(sorted({start, *(edge for edge in kept if edge > low), *inside}))
 
 

@@ -98,7 +98,7 @@ def _attacker(finding: Finding, measurement: Measurement) -> str:
 def _chart(finding: Finding, measurement: Measurement) -> Markup | None:
     if measurement.spread is None or not len(measurement.spread.values):
         return None
-    bars = bars_of(measurement.spread, finding.limit)
+    bars = bars_of(measurement.spread, finding.limit, smallest=finding.requirement.definition.smallest)
     axis = about(measurement.metric).axis(measurement.parameters)
     chart = people_chart(bars, axis=axis, limit=str(finding.limit), description=_described(bars, axis, finding))
     return element("figure", chart, _numbers(bars, axis))

@@ -28,8 +28,11 @@ def loss_words(plan: Plan) -> str:
 def search_words(plan: Plan) -> str:
     """Say how the plan was found, and how sure it is the best."""
     if plan.search:
-        certain = "no other one loses less" if plan.exact else "this one was found to be allowed, not to be the best"
-        return f"{plan.search}; {certain}"
+        best, some = (
+            "none that meets the policy loses less",
+            "this one meets the policy but is not known to be the best",
+        )
+        return f"{plan.search}; {best if plan.exact else some}"
     return f"{plan.nodes_visited:,} combinations of levels" if plan.nodes_visited else "not recorded"
 
 
@@ -48,11 +51,12 @@ def _figure(picture: Markup, caption: str) -> Markup:
 
 
 def _lattice_key(plan: Plan) -> str:
-    unknown = " Dashed: not looked at." if any(node.feasible is None for node in plan.lattice) else ""
+    unknown = " Dashed: not checked." if any(node.feasible is None for node in plan.lattice) else ""
     return (
-        "Every mark is a combination of levels, the original values at the bottom; a line leads one level of one "
-        "column up. Dots are allowed, squares are not; the paler, the more is lost by generalizing, and by suppressing "
-        f"what fails there. Thin ring: allowed while nothing below it is; thick ring: chosen.{unknown}"
+        "Each mark is one combination of levels, with the original values at the bottom; a line leads one level up in "
+        "one column. Circle: meets the policy; square: does not. Paler: more is lost, by generalizing and by "
+        "suppressing the rows that fail. Thin ring: meets the policy, and nothing less general does. "
+        f"Thick ring: chosen.{unknown}"
     )
 
 
@@ -96,11 +100,11 @@ def _higher(node: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _mark(plan: Plan, node: LatticeNode, names: Sequence[str], at: Point, radius: float) -> list[Markup]:
-    """Draw a node; who cannot tell the colours apart sees dots and squares."""
+    """Draw a node; who cannot tell the colours apart sees circles and squares."""
     losses = [other.loss for other in plan.lattice]
     span = max(losses) - min(losses)
     strength = 1 - (1 - _PALEST) * ((node.loss - min(losses)) / span if span else 0.0)
-    known = {True: "allowed", False: "not allowed", None: "not looked at"}[node.feasible]
+    known = {True: "meets the policy", False: "does not meet the policy", None: "not checked"}[node.feasible]
     levels = ", ".join(f"{name} {level}" for name, level in zip(names, node.levels, strict=True))
     title = element("title", f"{levels}: {known}, loss {node.loss:.4g}")
     colour = {True: "var(--chart-meets)", False: "var(--chart-fails)", None: "var(--card)"}[node.feasible]
@@ -129,7 +133,7 @@ def _lattice_description(plan: Plan) -> str:
     allowed = sum(node.feasible is True for node in plan.lattice)
     chosen = ", ".join(f"{name} {level}" for name, level in plan.levels.items())
     return (
-        f"Lattice of {len(plan.lattice):,} combinations of levels: {allowed:,} are known to be allowed, "
+        f"Lattice of {len(plan.lattice):,} combinations of levels: {allowed:,} are known to meet the policy, "
         f"{len(plan.minimal_nodes):,} of them minimal; chosen: {chosen}, loss {plan.loss:.4g}."
     )
 

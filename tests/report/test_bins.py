@@ -54,6 +54,13 @@ def test_many_values_share_bars_that_end_at_the_limit() -> None:
     assert bars.limits == (3,)
 
 
+def test_bars_start_no_lower_than_the_metric_can_be() -> None:
+    effective = [1 + number / 2 for number in range(20)]
+    limit = require("l_diversity", variant="entropy", at_least=3).limit
+    assert bars_of(spread(effective), limit, smallest=1).edges[:3] == ("1", "2", "3")
+    assert bars_of(spread([0.0, *effective]), limit, smallest=1).edges[0] == "0"  # a value that lies below is shown
+
+
 def test_a_limit_below_all_values_stands_at_the_left() -> None:
     bars = bars_of(spread(list(range(11, 111))), require("k_anonymity", at_least=11).limit)
     assert bars.limits == (0,)

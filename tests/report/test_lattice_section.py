@@ -33,15 +33,18 @@ def test_every_node_is_drawn_as_what_it_is():
     plan = plan_of()
     lattice, curve = drawn(plan)
     assert lattice.get("aria-label") == (
-        "Lattice of 6 combinations of levels: 2 are known to be allowed, 1 of them minimal; "
+        "Lattice of 6 combinations of levels: 2 are known to meet the policy, 1 of them minimal; "
         'chosen: age 1, zip "<b>" 1, loss 0.75.'
     )
     allowed = [mark.find("title").text for mark in lattice.iter("circle") if mark.find("title") is not None]
     refused = [mark.find("title").text for mark in lattice.iter("rect")]
-    assert allowed == ['age 1, zip "<b>" 1: allowed, loss 0.75', 'age 2, zip "<b>" 1: allowed, loss 1']
+    assert allowed == [
+        'age 1, zip "<b>" 1: meets the policy, loss 0.75',
+        'age 2, zip "<b>" 1: meets the policy, loss 1',
+    ]
     assert len(refused) == 4
-    assert 'age 0, zip "<b>" 0: not allowed, loss 1' in refused  # every row would have to be suppressed
-    assert 'age 2, zip "<b>" 0: not allowed, loss 0.75' in refused  # two of four, the others half
+    assert 'age 0, zip "<b>" 0: does not meet the policy, loss 1' in refused  # every row would have to be suppressed
+    assert 'age 2, zip "<b>" 0: does not meet the policy, loss 0.75' in refused  # two of four, the others half
     assert len(list(lattice.iter("line"))) == 7  # 4 steps of age, 3 of zip
     assert [mark.get("stroke-width") for mark in lattice.iter("circle") if mark.get("fill") == "none"] == ["2.5"]
     assert curve.get("aria-label").startswith(
@@ -69,7 +72,7 @@ def test_nodes_nobody_looked_at_and_minimal_ones_are_marked():
     assert sum(mark.get("stroke-dasharray") == "2 2" for mark in lattice.iter("circle")) == 3
     rings = [mark.get("stroke-width") for mark in lattice.iter("circle") if mark.get("fill") == "none"]
     assert sorted(rings, key=str) == ["2.5", None]
-    assert "Dashed: not looked at." in lattice_figures(plan)[0]
+    assert "Dashed: not checked." in lattice_figures(plan)[0]
     assert "Dashed" not in lattice_figures(plan_of())[0]
 
 
@@ -131,6 +134,8 @@ def test_losses_are_told_on_their_own_scale():
 
 def test_how_sure_the_search_is_is_said():
     plan = plan_of()
-    assert search_words(plan) == "all 6 generalizations were counted; no other one loses less"
-    assert search_words(replace(plan, exact=False)).endswith("not to be the best")
+    assert search_words(plan) == "all 6 combinations of levels were examined; none that meets the policy loses less"
+    assert search_words(replace(plan, exact=False)).endswith(
+        "this one meets the policy but is not known to be the best"
+    )
     assert search_words(replace(plan, search="", nodes_visited=7)) == "7 combinations of levels"

@@ -99,6 +99,26 @@ def test_the_banner_shows_the_last_verdict(rules: pp.Policy, found: Judged, page
     assert any(attributes.get("class") == "banner failed" for _, attributes in red.tags)
 
 
+@pytest.mark.parametrize(
+    ("requirements", "people", "said"),
+    [
+        ({"k": 2}, 4, "4 rows meet the policy's only requirement."),
+        ({"k": 5}, 4, "the policy's only requirement is not met."),
+        ({"k": 2, "risk": "1/2"}, 4, "4 rows meet all 2 requirements of the policy."),
+        ({"k": 5, "risk": "1/2"}, 4, "1 of 2 requirements is not met."),
+        ({"k": 5, "risk": "1/5"}, 4, "2 of 2 requirements are not met."),
+        ({"k": 1}, 1, "1 row meets the policy's only requirement."),
+    ],
+)
+def test_the_banner_counts_in_plain_words(requirements: dict[str, object], people: int, said: str) -> None:
+    lines: list[dict[str, object]] = [{"k_anonymity": {"at_least": requirements["k"]}}]
+    if "risk" in requirements:
+        lines.append({"reidentification_risk": {"at_most": requirements["risk"]}})
+    rules = pp.Policy.from_dict({"dataset": "visits", "columns": {"age": "quasi_identifier"}, "requirements": lines})
+    verdict = rules.judge(pd.DataFrame({"age": [30] * people}))
+    assert said in Page(render_report(policy=rules, verdicts=[("visits", verdict)])).text
+
+
 def test_findings_say_what_to_do(found: Judged, page: Page) -> None:
     first = found[0].findings[0]
     assert first.people_affected
@@ -164,7 +184,7 @@ def test_a_requirement_that_could_not_be_measured_says_why() -> None:
     rules = policy(columns={"person": "unit", "age": "quasi_identifier", "illness": "sensitive"})
     verdict = rules.judge(people()[["person", "age", "illness"]])
     shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)]))
-    assert "not everything could be looked at" in shown.text
+    assert "not everything could be checked" in shown.text
     assert "is defined for one row a person" in shown.text
     assert "a person, found by the column 'person'" in shown.text
 
