@@ -5,6 +5,7 @@ Column names reach the page through template parameters, which GX escapes; table
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ from privacy_plugin.expectations.fields import PARAMETER, is_parameter
 from privacy_plugin.hierarchy_specification import is_specification
 from privacy_plugin.limits import KINDS
 from privacy_plugin.metrics.registry import Metric
-from privacy_plugin.requirement import shown
+from privacy_plugin.requirement import ANSWERS, shown
 
 _TABLE_STYLE = {"body": {"classes": ["table-bordered", "table-sm", "mt-3"]}}
 _FALLBACK = "--"
@@ -30,7 +31,8 @@ def requirement_words(definition: Metric, arguments: Mapping[str, Any]) -> tuple
 
     For example: k-anonymity over age, zip must be at least 5.
     """
-    stated = {name: value for name, value in arguments.items() if value is not None}
+    stated = {name: definition.options[name].default for name in ANSWERS if name in definition.options}
+    stated |= {name: value for name, value in arguments.items() if value is not None}
     parameters = {"title": definition.title}
     words = "$title"
     options = [name for name in definition.options if name in stated]
@@ -84,9 +86,9 @@ def number_tables(finding: Mapping[str, Any]) -> list[RenderedTableContent]:
         ["limit", _limit(finding["limit"])],
     ]
     tables = [_table(["Looked at", "Number"], numbers)]
-    worst = [[str(item["class"]), shown(item["value"]), shown(item["people"])] for item in measurement["worst"]]
-    if worst:
-        tables.append(_table(["Worst class", "Value", "People"], worst))
+    worst = Counter((shown(item["value"]), shown(item["people"])) for item in measurement["worst"])
+    if worst:  # without their values, classes of equal numbers look the same: they share a line
+        tables.append(_table(["Worst classes", "Value", "People"], [_alike(*line) for line in worst.items()]))
     return tables
 
 
@@ -162,6 +164,11 @@ def _value(measurement: Mapping[str, Any]) -> str:
 
 def _count(people: int | None, *, passed: bool) -> str:
     return shown(people) if people is not None else "0" if passed else _FALLBACK
+
+
+def _alike(numbers: tuple[str, str], classes: int) -> list[str]:
+    value, people = numbers
+    return ["1 class", value, people] if classes == 1 else [f"{classes} classes", value, f"{people} each"]
 
 
 def _tick(value: float) -> str:

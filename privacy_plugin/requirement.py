@@ -17,6 +17,9 @@ from privacy_plugin.metrics.registry import CAVEATS, Metric, find_metric
 
 Status = Literal["passed", "failed", "not_evaluated"]
 
+# Options that say which of a metric's answers is asked for: told by their value alone, in titles also by default.
+ANSWERS = ("variant", "statistic")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Requirement:
@@ -87,17 +90,22 @@ class Requirement:
 
     @property
     def details(self) -> str:
-        """Which of a metric's answers is asked for, such as "(distinct, diagnosis)"; empty where there is one only."""
+        """Which of a metric's answers is asked for, as far as it was written, such as "(distinct, diagnosis)"."""
+        return self._details(self.options)
+
+    def _details(self, options: Mapping[str, Any]) -> str:
         unsaid = ("hierarchies", "roles", "dataset")  # these are the policy's own, and said there
-        stated = [_stated(name, value) for name, value in self.options.items() if name not in unsaid]
+        stated = [_stated(name, value) for name, value in options.items() if name not in unsaid]
         stated += [self.sensitive] if self.sensitive else []
         stated += self.attributes or ()
         return f"({', '.join(stated)})" if stated else ""
 
     @property
     def title(self) -> str:
-        """The metric in words, with which of its answers is asked for."""
-        return f"{self.definition.title} {self.details}".rstrip()
+        """The metric in words, with which of its answers is asked for, written or by default."""
+        known = self.definition.options
+        defaults = {name: known[name].default for name in ANSWERS if name in known}
+        return f"{self.definition.title} {self._details({**defaults, **self.options})}".rstrip()
 
     def __str__(self) -> str:
         return f"{self.metric}{self.details} {self.limit}"
@@ -204,7 +212,7 @@ def _stated(name: str, value: Any) -> str:
     nested = isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value)
     if nested or not isinstance(value, bool | int | float | str | Fraction | list | tuple):  # such as marginals
         return f"{name} given"
-    return str(value) if name in ("variant", "statistic") else f"{name}={plain(value)}"
+    return str(value) if name in ANSWERS else f"{name}={plain(value)}"
 
 
 def _written(value: Any) -> Any:

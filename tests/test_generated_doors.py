@@ -186,4 +186,4 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert [finding["passed"] for finding in told["findings"]] == [True, True]
     copied = CliRunner().invoke(app, ["check", str(tmp_path / "real.csv"), *ask[2:]])
     assert copied.exit_code == 1
-    assert "repeated records is 1" in " ".join(copied.output.replace("│", " ").split())
+    assert "repeated records (repeated) is 1" in " ".join(copied.output.replace("│", " ").split())

@@ -54,11 +54,11 @@ def test_pages_have_words_tables_and_charts(context: Any, tmp_path: Path) -> Non
     for sentence in (
         "k-anonymity over age , zip must be at least 2 .",
         "l-diversity ( variant entropy ) of disease over age , zip must be at least 2 .",
-        "re-identification risk over age , zip must be at most 1/3 .",
+        "re-identification risk ( variant highest ) over age , zip must be at most 1/3 .",
         "Must have the columns age, disease, zip and no other",
         "Looked at Number people 7 classes 3 people who do not meet the limit 0 value 2 limit at least 2",
         "people who do not meet the limit 3 value 1.89 ±",
-        "Worst class Value People 1 2 2 2 2 2 3 3 3",
+        "Worst classes Value People 2 classes 2 2 each 1 class 3 3",
         "re-identification risk: 0.5 (1/2)",
     ):
         assert sentence in text, sentence
