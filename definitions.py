@@ -1,10 +1,10 @@
 """The reference pipeline: a hospital's visits, released as they are (the gate refuses) and generalized (it passes).
 
-Start it with `dagster dev -f definitions.py`. PRIVACY_PLUGIN_WAREHOUSE names the database (a SQLAlchemy URL),
-PRIVACY_PLUGIN_OUTPUT the folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers
-follow no link from a page to a file: to click on the reports, serve their folder on the loopback address
-(`python -m http.server --bind 127.0.0.1 --directory demo-output/reports 8000`) and name that address in
-PRIVACY_PLUGIN_REPORTS_URL.
+Start it with `dagster dev -m privacy_plugin.demo.definitions`, and under Jobs launch `release_as_is` (red), then
+`release_anonymized` (green). PRIVACY_PLUGIN_WAREHOUSE names the database (a SQLAlchemy URL), PRIVACY_PLUGIN_OUTPUT the
+folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers block links to local files:
+to click on the reports, serve their folder on the loopback address (`python -m http.server --bind 127.0.0.1
+--directory demo-output/reports 8000`) and put that address in PRIVACY_PLUGIN_REPORTS_URL.
 """
 
 import os
@@ -31,8 +31,8 @@ POLICY = Policy.load(str(files("privacy_plugin.demo") / "policy.yaml"))
 
 @dg.multi_asset(
     specs=[
-        dg.AssetSpec("hospital_visits", description="A generated year of visits, one a person.", group_name="house"),
-        dg.AssetSpec("population_register", description="The people they were drawn from.", group_name="house"),
+        dg.AssetSpec("hospital_visits", description="A generated year of visits, one a person.", group_name="sources"),
+        dg.AssetSpec("population_register", description="The people they were drawn from.", group_name="sources"),
     ]
 )
 def hospital(warehouse: WarehouseResource) -> Iterator[dg.MaterializeResult[None]]:

@@ -16,7 +16,7 @@ def demo(rows: Rows = 1_000_000, folder: Folder = Path("demo-output")) -> int:
     """Run the reference pipeline: a red gate, the anonymization, a green gate, a certified release, a report.
 
     Generates a hospital and the register of the people around it in an embedded database, and runs the same Dagster
-    jobs that `dagster dev -f definitions.py` shows in the browser. Needs the extra `dagster`.
+    jobs that `dagster dev -m privacy_plugin.demo.definitions` shows in the browser. Needs the extra `dagster`.
 
     For example:
 

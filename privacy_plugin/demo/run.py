@@ -61,6 +61,7 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
             comparison = _compared(definitions.POLICY, place, plan, released) if plan else None
     _show_outcome(console, refused, released, place, comparison)
     _show(console, "in the browser", _in_the_browser(place, rows))
+    _show(console, "there", "under Jobs, launch release_as_is (red), then release_anonymized (green)")
     console.print(Text(f"Done in {perf_counter() - started:.0f} seconds.", style="dim"))
     held = not refused.verdict["passed"] and not refused.released
     return PASSED if held and released.verdict["passed"] and released.released else FAILED

@@ -1,6 +1,8 @@
 """The warehouse as a Dagster resource: one SQLAlchemy engine, and the tables and partitions in it."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError, require_columns
 from privacy_plugin.sources import SqlTable, sql_table
-from privacy_plugin.sources.sql_address import database_url
+from privacy_plugin.sources.sql_address import database_url, file_of
 from privacy_plugin.sources.sql_origin import quote_name, split_name
 
 WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
@@ -55,8 +57,10 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Name a table as a source, or the rows of one partition where a column says which those are.
 
         They hold the partition's key; with a `window` anything from its begin to before its end, as text: dates and
-        moments as databases write them (2024-01-31 08:15:00) are in the order of time.
+        moments as databases write them (2024-01-31 08:15:00) are in the order of time. A database file that is not
+        there is refused: reading would make an empty one of a mistyped path.
         """
+        self._require_file()
         whole = sql_table(self.engine, table_name(name, partition=partition))
         if partition_column is None or partition is None:
             return whole
@@ -72,6 +76,11 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         moment = sa.func.replace(held, "T", " ")  # as ISO separates the hour
         written = sa.collate(moment, bytewise)
         return sql_table(self.engine, everything.where(written >= window[0], written < window[1]))
+
+    def _require_file(self) -> None:
+        file = _file(_read_url(self.url))
+        if file is not None and not file.exists():
+            raise SourceError(f"there is no database file {str(file)!r}; check the URL of the warehouse")
 
     def dispose(self) -> None:
         """Close every connection."""
@@ -97,11 +106,38 @@ def table_name(name: str, *, partition: str | None) -> str:
 
 
 def _engine(given: str) -> Engine:
-    try:
+    with _told_without_the_url():
         url = database_url(given)
-        if url.get_backend_name() in EMBEDDED and url.database and url.database != ":memory:":
-            Path(url.database).parent.mkdir(parents=True, exist_ok=True)
-        return sa.create_engine(url, hide_parameters=True)
+        file = _file(url)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        engine = sa.create_engine(url, hide_parameters=True)
+    if engine.dialect.name == "duckdb":
+        sa.event.listen(engine, "connect", _without_progress_bar)
+    return engine
+
+
+def _read_url(given: str) -> sa.URL:
+    with _told_without_the_url():
+        return database_url(given)
+
+
+def _file(url: sa.URL) -> Path | None:
+    """Return the file of an embedded database, where DuckDB would look for it."""
+    with _told_without_the_url():
+        file = file_of(url)
+        return None if file is None else Path(file).expanduser() if url.drivername == "duckdb" else Path(file)
+
+
+def _without_progress_bar(connection: Any, _: Any) -> None:
+    """Keep DuckDB's bars out of logs: it takes the processes of `dagster dev` for somebody at a terminal."""
+    connection.execute("SET enable_progress_bar = false")
+
+
+@contextmanager
+def _told_without_the_url() -> Iterator[None]:
+    try:
+        yield
     except (sa.exc.ArgumentError, ImportError, OSError, ValueError) as problem:  # the text may hold a password
         raise SourceError(
             f"the warehouse URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as "

@@ -1,5 +1,7 @@
 """The warehouse and the certificate store as resources."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import dagster as dg
@@ -37,6 +39,26 @@ def test_the_engine_is_made_once_and_closed_with_the_run(tmp_path: Path) -> None
     again = WarehouseResource(url=f"duckdb:///{tmp_path / 'new folder' / 'house.db'}?access_mode=read_only")
     assert again.table("made").columns == ("one",)
     again.dispose()
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_mistyped_path_is_told_and_makes_nothing(dialect: str, tmp_path: Path) -> None:
+    warehouse = WarehouseResource(url=f"{dialect}:///{tmp_path / 'mistyped' / 'house.db'}")
+    with pytest.raises(SourceError, match=r"there is no database file '.*mistyped/house\.db'"):
+        warehouse.table("visits")
+    assert not list(tmp_path.iterdir())
+
+
+def test_duckdb_draws_no_progress_bars_into_logs(tmp_path: Path) -> None:
+    """DuckDB takes a program without a file, as the processes of `dagster dev` are, for somebody at a terminal."""
+    program = """if True:
+        import sys
+        from privacy_plugin.orchestration import WarehouseResource
+        with WarehouseResource(url=sys.argv[1]).engine.connect() as connection:
+            print(connection.exec_driver_sql("SELECT current_setting('enable_progress_bar')").scalar())
+    """
+    command = [sys.executable, "-c", program, f"duckdb:///{tmp_path / 'house.db'}"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("url", ["", "no url", "nonsense://me:MARKER-PASSWORD@host/x", "postgresql+nodriver://h/x"])
