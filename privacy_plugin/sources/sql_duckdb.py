@@ -74,9 +74,9 @@ class DuckDBRules:
         """Rely on the type, unless its values have to be read."""
         return self.decoder(column) is None
 
-    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
+    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
         """Read the result as Arrow on the same raw connection."""
-        return _coded(_relation(connection, query), measures)
+        return _coded(_relation(connection, query), names)
 
     def grouped(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
@@ -86,7 +86,7 @@ class DuckDBRules:
             return grouped_by_sqlalchemy(self, connection, origin, columns, unit)
         terms, person = [_term(column) for column in columns], None if unit is None else _term(unit)
         query = duckdb_terms.counting_query(origin.text, terms, person)
-        return _coded(_raw(connection).sql(query), 1 if unit is None else 2)
+        return _coded(_raw(connection).sql(query), [column.name for column in columns])
 
     def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by the first query: DuckDB's transactions see one state."""
@@ -191,12 +191,12 @@ def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _coded(relation: Any, measures: int) -> Groups:
-    table = relation.to_arrow_table()
-    coded, numbers = table.columns[:-measures], table.columns[-measures:]
+def _coded(relation: Any, names: Sequence[str]) -> Groups:
+    """Code the columns by their names in the table: an error must not speak of those that the query gives them."""
+    columns = relation.to_arrow_table().columns
     return (
-        [code_array(column, name) for column, name in zip(coded, table.column_names, strict=False)],
-        [column.to_numpy().astype(np.int64, copy=False) for column in numbers],
+        [code_array(column, name) for column, name in zip(columns, names, strict=False)],
+        [column.to_numpy().astype(np.int64, copy=False) for column in columns[len(names) :]],
     )
 
 

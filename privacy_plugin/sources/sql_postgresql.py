@@ -145,11 +145,11 @@ class PostgresqlRules:
 
     grouped = grouped_by_sqlalchemy
 
-    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
+    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
         """Read the rows of a query; what the driver cannot hand over it quotes."""
         dbapi: Any = connection.dialect.dbapi
         try:
-            return fetch_rows(connection, query, measures)
+            return fetch_rows(connection, query, len(names))
         except dbapi.DataError as error:
             if state_of(error):
                 raise

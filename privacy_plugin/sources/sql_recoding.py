@@ -96,7 +96,7 @@ class SqlRecoder:
         number: Expression = sa.literal_column("row_number() OVER ()").label("number")
         numbered = sa.select(distinct.c.old, number)
         old = self._temporary.created(f"old_{position}", numbered, ["old", "number"])
-        (fetched,), (numbers,) = self._rules.fetch(self._connection, sa.select(old.c.old, old.c.number), measures=1)
+        (fetched,), (numbers,) = self._rules.fetch(self._connection, sa.select(old.c.old, old.c.number), [name])
         decode = self._rules.decoder(column) or _unchanged
         decoded = [decode(value) for value in fetched.values]
         ordered: list[int] = numbers.tolist()

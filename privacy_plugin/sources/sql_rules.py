@@ -94,8 +94,8 @@ class Rules(Protocol):
     def stored_as_meant(self, column: SqlColumn) -> bool:
         """Say whether no two stored values of a column can mean the same."""
 
-    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
-        """Run a query and return its columns as codes, but the last few, its measures, as numbers."""
+    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
+        """Run a query; return its first columns, which hold values of the named ones, as codes, the rest as numbers."""
 
     def grouped(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
@@ -167,18 +167,18 @@ def grouped_by_sqlalchemy(
         measures = [absent, count(sa.distinct(person)).label("n")]
     labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
     query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
-    return rules.fetch(connection, query, measures=len(measures))
+    return rules.fetch(connection, query, [column.name for column in columns])
 
 
-def fetch_rows(connection: Connection, query: sa.Select[Any], measures: int) -> Groups:
-    """Run a query and code its rows as they arrive, so that each distinct value is kept once.
+def fetch_rows(connection: Connection, query: sa.Select[Any], coded_columns: int) -> Groups:
+    """Run a query and code its first columns as they arrive, so that each distinct value is kept once.
 
     The driver's own cursor has tuples of plain values: SQLAlchemy's rows are objects that the collector keeps visiting.
     """
     result = connection.execute(query)
     cursor: Any = result.cursor
     width = len(result.keys())
-    known = [_Numbers() for _ in range(width - measures)]
+    known = [_Numbers() for _ in range(coded_columns)]
     codes: list[list[Integers]] = [[np.zeros(0, dtype=np.int64)] for _ in range(width)]
     while rows := cursor.fetchmany(_FETCH_ROWS):
         for position in range(width):

@@ -15,7 +15,7 @@ from privacy_plugin.sources.coding import require_groups
 from privacy_plugin.sources.digest import compose
 from privacy_plugin.sources.drawn_rows import arrived, arrow_rows
 from privacy_plugin.sources.frequency_source import FrequencySource
-from privacy_plugin.sources.joining import MEASURES, JoinedGroups, Meaning, joined_table
+from privacy_plugin.sources.joining import JoinedGroups, Meaning, joined_table
 from privacy_plugin.sources.protocol import Fingerprint, Make, Rehearsed, Source, VerifyAll, checked_names
 from privacy_plugin.sources.sql_address import file_of
 from privacy_plugin.sources.sql_counting import counted, row_count
@@ -130,7 +130,7 @@ class SqlTable:
                 return None
             sides = grouped_sides(self._rules, (self._origin, chosen[0]), (population._origin, chosen[1]))
             query = joined_query(self._rules, sides, len(columns))
-            groups, numbers = self._rules.fetch(connection, query, measures=len(MEASURES))
+            groups, numbers = self._rules.fetch(connection, query, columns)
         return joined_table(columns, groups, numbers)
 
     def _joined_by_meaning(
@@ -149,7 +149,7 @@ class SqlTable:
                 if renamed is None:
                     return None
                 query = joined_query(self._rules, renamed[0], len(columns))
-                groups, numbers = self._rules.fetch(connection, query, measures=len(MEASURES))
+                groups, numbers = self._rules.fetch(connection, query, columns)
         except SourceError:  # not everybody may have temporary tables, and a replica has none; to read is enough then
             return None
         return joined_table(columns, groups, numbers, renamed[1])

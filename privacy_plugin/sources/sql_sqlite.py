@@ -100,9 +100,9 @@ class SqliteRules:
 
     grouped = grouped_by_sqlalchemy
 
-    def fetch(self, connection: Connection, query: sa.Select[Any], *, measures: int) -> Groups:
+    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
         """Read the rows of a query."""
-        return fetch_rows(connection, query, measures)
+        return fetch_rows(connection, query, len(names))
 
     def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin by hand: Python's driver begins a transaction only before it writes."""

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import HierarchyError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
+from privacy_plugin.sources.joining import join_groups
 from tests.sources.databases import run
 from tests.sources.reading import values
 
@@ -120,6 +121,14 @@ def test_moments_with_a_zone(duckdb: sa.Engine) -> None:
         assert source.fingerprint() == in_utc
         endless = sql_table(connection, sa.text("SELECT 'infinity'::TIMESTAMPTZ AS t"))
         assert endless.fingerprint().rows == 1
+
+
+def test_an_error_names_the_column_of_the_table(duckdb: sa.Engine) -> None:
+    run(duckdb, "CREATE TABLE t AS SELECT 1 AS a, CAST('infinity' AS DATE) AS born")
+    for source in (sql_table(duckdb, "t"), sql_table(duckdb, sa.text("SELECT * FROM t"))):
+        for ask in (source.frequencies, lambda columns, source=source: join_groups(source, source, columns)):
+            with pytest.raises(SourceError, match="column 'born' holds a value of type"):
+                ask(["a", "born"])
 
 
 def test_nanoseconds_with_a_zone(duckdb: sa.Engine, tmp_path: Path) -> None:
