@@ -148,10 +148,12 @@ def grouped(
     people.require_rows()
     for requirement in requirements:  # some variants of a metric refuse people too
         requirement.definition.measure(people, quasi_identifiers=columns, **requirement.options)
-    if people.rows != source.frequencies([unit]).distinct:
+    persons = source.frequencies([unit]).distinct
+    if people.rows != persons:
+        differing = [name for name in columns if source.frequencies([name], unit=unit).rows != persons]
         raise ParameterError(
-            f"some people have rows in more than one combination of {', '.join(map(repr, columns))}; when those merge, "
-            f"people cannot be counted from groups. Aggregate the table to one row for every {unit!r} first"
+            f"these columns differ between rows of the same {unit!r}: {', '.join(differing)}; when classes merge, one "
+            "person would count twice. Give each person one value, or make the column an identifier (dropped)"
         )
     return replace(people, unit=None)
 

@@ -192,9 +192,12 @@ def test_with_a_unit_people_are_counted_and_not_their_rows():
 
 
 def test_people_in_several_classes_cannot_be_counted_and_are_refused():
-    moved = VISITS.assign(zip=["8001", "8002", "8001", *VISITS["zip"][3:]])
-    with pytest.raises(ParameterError, match="Aggregate the table to one row for every 'person' first"):
-        pp.generalize(moved, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=2)], unit="person")
+    moved = VISITS.assign(zip=["8001", "8002", "8001", *VISITS["zip"][3:]], born="1980")
+    hierarchies = {**ZIPS, "born": pp.mask_hierarchy(length=4)}
+    with pytest.raises(ParameterError, match="differ between rows of the same 'person': zip;"):  # born does not
+        pp.generalize(
+            moved, hierarchies=hierarchies, requirements=[pp.require("k_anonymity", at_least=2)], unit="person"
+        )
 
 
 @pytest.mark.parametrize(

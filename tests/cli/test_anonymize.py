@@ -126,7 +126,7 @@ def test_people_who_would_be_in_several_classes_are_refused(folder: Path, run: R
     write_policy(folder, columns=BY_PEOPLE, requirements=[{"k_anonymity": {"at_least": 2}}])
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
     assert result.exit_code == 2
-    assert "Aggregate the table to one row for every 'person' first" in words(result)
+    assert "these columns differ between rows of the same 'person': age;" in words(result)
     assert not (folder / "release.csv").exists()
 
 
