@@ -87,7 +87,10 @@ def check(
 
 
 def _say_what_changes_it(terminal: Terminal, rules: "Policy", verdict: "Verdict") -> None:
-    """Name the command that may open the gate, where it costs no budget and has the hierarchies that it needs."""
-    failed = any(finding.status == "failed" for finding in verdict.findings)
+    """Name the command that may open the gate, where it costs no budget and has the hierarchies that it needs.
+
+    What could not be evaluated (l-diversity of people with several rows) would stop that command too.
+    """
+    failed = verdict.evaluated and not verdict.passed
     if failed and rules.method == "generalize" and set(rules.quasi_identifiers) <= set(rules.hierarchies):
         terminal.note("to generalize the table until it meets the policy: privacy-plugin anonymize")

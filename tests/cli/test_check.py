@@ -42,6 +42,16 @@ def test_no_command_is_named_that_would_be_refused(folder: Path, run: Run) -> No
     assert "privacy-plugin anonymize" not in words(result)
 
 
+def test_no_command_is_named_that_would_refuse_to_count_people(folder: Path, run: Run) -> None:
+    columns = {**POLICY["columns"], "person": "unit"}
+    write_policy(folder, columns=columns)
+    result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
+    assert result.exit_code == 1
+    assert "privacy-plugin anonymize" not in words(result)
+    write_policy(folder, columns=columns, requirements=[{"k_anonymity": {"at_least": 5}}])
+    assert "privacy-plugin anonymize" in words(run("check", folder / "visits.csv", "-p", folder / "policy.yaml"))
+
+
 def test_what_a_pass_rests_on_is_noted(folder: Path, run: Run) -> None:
     """Words have no order but the alphabet's, which nobody may have meant."""
     write_policy(folder, requirements=[{"t_closeness": {"ground": "ordered", "at_most": 1}}])
