@@ -35,7 +35,18 @@ def test_marks_line_ends_and_quotes_do_not_matter(tmp_path, text, encoding):
 
 
 def test_quotes_semicolons_line_breaks_and_unicode_survive(tmp_path):
-    values = ['say "hi"', "a;b", "two\nlines", "Zürich", "東京", " padded ", "-"]
+    values = [
+        "\ufeffmarked",
+        'say "hi"',
+        "a;b",
+        "two\nlines",
+        "two\rlines",
+        "two\r\nlines",
+        "Zürich",
+        "東京",
+        " padded ",
+        "-",
+    ]
     hierarchy = pp.tree_hierarchy({'großes; "Gebiet"': values[:4], "他": values[4:]})
     write_hierarchy(hierarchy, tmp_path / "values.csv", values=values)
     again = read_hierarchy(tmp_path / "values.csv")
@@ -55,9 +66,7 @@ def test_a_rule_written_for_its_values_is_read_as_the_same_levels(tmp_path):
 @settings(deadline=None, derandomize=True)
 @given(
     st.lists(
-        st.text(min_size=1, max_size=5).filter(
-            lambda t: "\x00" not in t and "\r" not in t and t.upper() not in ("TRUE", "FALSE", "*")
-        ),
+        st.text(min_size=1, max_size=5).filter(lambda t: "\x00" not in t and t.upper() not in ("TRUE", "FALSE", "*")),
         min_size=1,
         max_size=8,
         unique=True,
@@ -96,6 +105,15 @@ def test_an_unreadable_file_is_refused(tmp_path):
         read_hierarchy(written(tmp_path, "Zürich;*\n", "latin-1"))
     with pytest.raises(ParameterError):
         read_hierarchy(tmp_path / "missing.csv", separator=";;")
+
+
+@pytest.mark.parametrize("separator", [";;", "", '"', "\n", "\r", None])
+def test_what_cannot_separate_is_refused(tmp_path, separator):
+    with pytest.raises(ParameterError, match="separator must be a single character"):
+        read_hierarchy(tmp_path / "missing.csv", separator=separator)
+    with pytest.raises(ParameterError, match="separator must be a single character"):
+        write_hierarchy(pp.mask_hierarchy(length=2), tmp_path / "codes.csv", values=["12"], separator=separator)
+    assert not (tmp_path / "codes.csv").exists()
 
 
 def test_values_a_rule_does_not_cover_are_not_written(tmp_path):
