@@ -13,7 +13,7 @@ from great_expectations.render.components import LegacyDiagnosticRendererType, L
 from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 
-from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_columns, unknown_name
+from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_column, require_columns, unknown_name
 from privacy_plugin.expectations.fields import is_parameter, require_parameter_shape
 from privacy_plugin.expectations.judging import limits_of, metric_name, register_judgement, requirement_of
 from privacy_plugin.expectations.population import population_specification
@@ -208,9 +208,12 @@ def _require_roles(definition: Metric, given: Mapping[str, Any], waiting: Mappin
         known = role_columns(definition, known)
     columns: list[Any] = []
     for role, names in known.items():
-        named = [names] if role == "sensitive" else names
-        require_columns(named, named, role=role)
-        columns.extend(named)
+        if role == "sensitive":
+            require_column(names, [names], role=role)
+            columns.append(names)
+        else:
+            require_columns(names, names, role=role)
+            columns.extend(names)
     if columns:
         require_columns(columns, columns, role=" and ".join(known))
 

@@ -5,6 +5,7 @@ column names, counts and limits only.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -98,16 +99,27 @@ def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str 
     SQLite reads an unknown quoted name as a string constant: without this check a misspelt
     quasi-identifier would look perfectly private.
     """
-    if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
-        raise ColumnError(f"{role} must be a list of column names, not a single value")
+    if isinstance(wanted, str | bytes) or not isinstance(wanted, Iterable):
+        raise ColumnError(f"{role} must be a list of column names, not {type(wanted).__name__}")
+    for name in wanted:
+        if not isinstance(name, str):
+            raise ColumnError(f"{role} must be a list of column names, which are text; {type(name).__name__} is none")
     if not wanted:
         raise ColumnError(f"{role} is empty; name at least one column")
-    repeated = sorted({name for name in wanted if list(wanted).count(name) > 1})
+    repeated = sorted(name for name, times in Counter(wanted).items() if times > 1)
     if repeated:
         raise ColumnError(f"{role} names {', '.join(map(repr, repeated))} more than once")
+    known = frozenset(present)
     for name in wanted:
-        if name not in present:
+        if name not in known:
             raise ColumnError(_unknown_column(role, name, wanted, present))
+
+
+def require_column(wanted: str, present: Sequence[str], *, role: str) -> None:
+    """Refuse whatever is not the name of one column that the table has."""
+    if not isinstance(wanted, str):
+        raise ColumnError(f"{role} must be the name of one column, not {type(wanted).__name__}")
+    require_columns([wanted], present, role=role)
 
 
 def _unknown_column(role: str, name: str, wanted: Sequence[str], present: Sequence[str]) -> str:

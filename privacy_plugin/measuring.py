@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.ledger.accounts import account_of
@@ -131,7 +131,7 @@ def measure(
         )
     tables = data if isinstance(data, Tables) else Tables(open_source(data))
     if unit is not None:
-        require_columns([unit], tables.source.columns, role="unit")
+        require_column(unit, tables.source.columns, role="unit")
     if metric.needs_ledger:  # a release is known by all that it shows, never by some of its columns
         columns, options["account"] = list(tables.source.columns), account_of
     if not metric.needs_population:
@@ -164,8 +164,7 @@ def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]
         if given is None:
             raise ColumnError(f"{metric.name} needs {role}")
         if role == "sensitive":
-            if not isinstance(given, str):
-                raise ColumnError(f"{role} must be the name of one column, not {type(given).__name__}")
+            require_column(given, [given], role=role)
             roles[role] = given
         else:
             if isinstance(given, str | bytes) or not isinstance(given, Iterable):

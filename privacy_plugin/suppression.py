@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_columns
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -137,7 +137,7 @@ def grouped(
     require_columns(columns, source.columns)
     if unit is None:
         return source.frequencies(columns)
-    require_columns([unit], source.columns, role="unit")
+    require_column(unit, source.columns, role="unit")
     for requirement in requirements:
         if not requirement.definition.counts_people:
             raise ParameterError(

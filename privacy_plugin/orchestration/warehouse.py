@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 from sqlalchemy.engine import Engine
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.errors import SourceError, require_column
 from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.sql_address import database_url, file_of
 from privacy_plugin.sources.sql_origin import quote_name, split_name
@@ -64,7 +64,7 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         whole = sql_table(self.engine, table_name(name, partition=partition))
         if partition_column is None or partition is None:
             return whole
-        require_columns([partition_column], whole.columns, role="partition_column")
+        require_column(partition_column, whole.columns, role="partition_column")
         parts = split_name(table_name(name, partition=partition))
         table = sa.table(quoted_name(quote_name(parts, self.engine.dialect), False)).alias("partitioned")
         column: sa.ColumnElement[Any] = sa.column(quoted_name(partition_column, True), _selectable=table)

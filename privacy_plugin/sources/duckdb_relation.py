@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from privacy_plugin.errors import require_columns
+from privacy_plugin.errors import require_column, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
@@ -54,7 +54,7 @@ class DuckDBRelation:
         """Group in DuckDB; one row a group comes back."""
         require_columns(columns, self.columns)
         if unit is not None:
-            require_columns([unit], self.columns, role="unit")
+            require_column(unit, self.columns, role="unit")
         person = None if unit is None else self._term(unit)
         query = counting_query(ALIAS, [self._term(name) for name in columns], person)
         with told_as_source_error("grouping", self._relation):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import require_columns
+from privacy_plugin.errors import require_column, require_columns
 from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable, merge
@@ -59,7 +59,7 @@ class LocalSource(ABC):
         require_columns(columns, self.columns)
         if unit is None:
             return self._counted(columns)
-        require_columns([unit], self.columns, role="unit")
+        require_column(unit, self.columns, role="unit")
         return count_units(self._counted([*columns, unit]), unit)
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:

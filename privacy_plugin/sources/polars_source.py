@@ -9,7 +9,7 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
-from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.errors import SourceError, require_column, require_columns
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
@@ -176,7 +176,7 @@ def lazy_groups(
     terms = [_term(name, schema[name]).alias(label) for name, label in zip(columns, labels, strict=True)]
     measures = [pl.len().alias("n")]
     if unit is not None:
-        require_columns([unit], tuple(schema), role="unit")
+        require_column(unit, tuple(schema), role="unit")
         terms.append(_term(unit, schema[unit]).alias("unit"))
         measures = [pl.col("unit").null_count().alias("absent"), pl.col("unit").n_unique().alias("n")]
     return frame.select(terms).group_by(labels).agg(measures)

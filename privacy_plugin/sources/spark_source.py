@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions
 
-from privacy_plugin.errors import require_columns
+from privacy_plugin.errors import require_column, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
@@ -66,7 +66,7 @@ class SparkSource:
         terms = [self._terms.group(name).alias(label) for name, label in zip(columns, labels, strict=True)]
         measures = {"n": functions.count(functions.lit(1))}
         if unit is not None:
-            require_columns([unit], self.columns, role="unit")
+            require_column(unit, self.columns, role="unit")
             terms.append(self._terms.group(unit).alias("unit"))
             absent = functions.count(functions.lit(1)) - functions.count(functions.col("unit"))
             measures = {"absent": absent, "n": functions.count_distinct(functions.col("unit"))}

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.errors import SourceError, require_columns
+from privacy_plugin.errors import SourceError, require_column, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import require_groups
@@ -109,7 +109,7 @@ class SqlTable:
             require_columns(columns, tuple(described))
             chosen = [described[name] for name in columns]
             if unit is not None:
-                require_columns([unit], tuple(described), role="unit")
+                require_column(unit, tuple(described), role="unit")
             person = described[unit] if unit is not None else None
             return counted(connection, self._rules, self._origin, chosen, unit=person)
 

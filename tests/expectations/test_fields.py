@@ -78,6 +78,10 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], reason: str) 
         ({"quasi_identifiers": ["age"]}, "needs sensitive"),
         ({"quasi_identifiers": ["age"], "sensitive": "age"}, "more than once"),
         ({"quasi_identifiers": ["age"], "sensitive": ["disease"]}, "name of one column"),
+        (
+            {"quasi_identifiers": {"$PARAMETER": "q"}, "sensitive": ["disease"]},
+            "sensitive must be the name of one column",
+        ),
         ({**SENSITIVE, "variant": "entropic"}, "variant must be"),
         ({**SENSITIVE, "c": 2}, "c goes with"),
         ({**SENSITIVE, "variant": "recursive"}, "c goes with"),
