@@ -24,6 +24,7 @@ from privacy_plugin.sources import Source, open_source
 
 _NEARLY_UNIQUE = 0.95
 _ENOUGH_ROWS = 50  # in a smaller table uniqueness says little
+_ENOUGH_ROWS_OF_WORDS = 1_000  # so many people do not all have another town, job or school
 _MOST_ROWS_A_PERSON = 50
 _MOST_VALUES_LISTED = 40
 
@@ -122,7 +123,9 @@ def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
         return proposal(*_identifier(column, has_unit=has_unit))
     if column.kind == "personal":
         return proposal("identifier", "its values look like e-mail addresses, or numbers of phones, accounts or people")
-    if _is_key(column):
+    if "quasi_identifier" in suggested and _is_numbering(column):
+        return proposal(None, "its name suggests what others know, but every row has its own value, as a key has")
+    if "quasi_identifier" not in suggested and _is_key(column):
         return proposal("identifier", "nearly every row has a value of its own, as a key has")
     if column.kind == "date":
         return proposal("quasi_identifier", "dates of birth, visits and events are known to others")
@@ -142,11 +145,18 @@ def _names_people(name: str) -> bool:
 
 
 def _is_key(column: ColumnProfile) -> bool:
-    if column.rows < _ENOUGH_ROWS or "quasi_identifier" in column_names.suggested_roles(column.name):
+    if column.rows < _ENOUGH_ROWS:
         return False
     if column.kind in ("text", "code"):
         return column.unique_share >= _NEARLY_UNIQUE
     return column.whole and column.distinct == column.rows and not column.missing
+
+
+def _is_numbering(column: ColumnProfile) -> bool:
+    """Tell whether what is called like a quasi-identifier is a key: postcodes, and few words, may differ by chance."""
+    if column_names.suggests_postcode(column.name):
+        return False
+    return _is_key(column) and (column.kind != "text" or column.rows >= _ENOUGH_ROWS_OF_WORDS)
 
 
 def _identifier(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, str]:

@@ -132,6 +132,30 @@ def test_a_key_is_recognized_by_its_values() -> None:
     assert found == {"reference": "identifier", "number": "identifier", "measure": None}
 
 
+def test_a_key_that_is_named_like_what_others_know_is_for_a_person_to_decide() -> None:
+    """Generalized, the number of a visit would still be next to the one before."""
+    names = ["visit_no", "admission_no", "job_number", "household_id", "Besuch"]
+    codes = roles(**dict.fromkeys(names, [f"V{n:06d}" for n in range(100)]))
+    texts = roles(**dict.fromkeys(names, [f"V{n}" for n in range(1_200)]))
+    numbers = roles(**dict.fromkeys(names, range(1_000, 1_100)), order_no=range(100))
+    assert codes == texts == dict.fromkeys(names)
+    assert numbers == {**dict.fromkeys(names), "order_no": "identifier"}
+    (visit,) = propose(pd.DataFrame({"visit_no": range(100)}), dataset="x").columns
+    assert visit.reason == "its name suggests what others know, but every row has its own value, as a key has"
+
+
+def test_what_others_know_may_differ_in_every_row_by_chance() -> None:
+    found = roles(
+        zip=[f"{n:05d}" for n in range(100)],
+        plz=range(8_000, 8_100),
+        city=[f"town {n}" for n in range(100)],
+        birth_date=[f"19{n // 10}{n % 10}-01-01" for n in range(100)],
+        height=[1.5 + n / 1000 for n in range(100)],
+    )
+    assert found == dict.fromkeys(found, "quasi_identifier")
+    assert roles(age=range(40)) == {"age": "quasi_identifier"}
+
+
 def test_uniqueness_says_little_in_a_small_table() -> None:
     assert roles(colour=["red", "green", "blue"]) == {"colour": None}
 
