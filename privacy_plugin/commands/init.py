@@ -104,7 +104,7 @@ def _summary(proposal: "Proposal") -> RichTable:
             Text(column.name),
             Text(column.role or "to be decided", style="" if column.role else "yellow"),
             f"{column.profile.distinct:,}",
-            f"{column.profile.unique_share:.1%}",
+            "" if column.unique_alone is None else f"{column.unique_alone:.1%}",
             "" if gained is None else f"{gained:+.1%}",
         )
     return table

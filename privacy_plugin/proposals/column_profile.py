@@ -53,7 +53,7 @@ class ColumnProfile:
 
     @property
     def unique_share(self) -> float:
-        """The share of rows whose value no other row has."""
+        """The share of rows (which may be several a person) whose value no other row has."""
         return self.unique / self.rows
 
     @property

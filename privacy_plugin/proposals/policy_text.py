@@ -69,7 +69,8 @@ def why(column: ColumnProposal) -> str:
     """Explain a role: what speaks for it, and what was measured."""
     found = column.profile
     words = [column.reason, f"{found.distinct:,} distinct values"]
-    words.append(f"alone it makes {found.unique_share:.1%} of the people unique")
+    if column.unique_alone is not None:
+        words.append(f"alone it makes {column.unique_alone:.1%} of the people unique")
     if column.unique_with is not None and column.unique_without is not None:
         among = "with the other quasi-identifiers" if column.role else "if it joined the quasi-identifiers"
         words.append(f"{among} {column.unique_with:.1%}, without it {column.unique_without:.1%}")

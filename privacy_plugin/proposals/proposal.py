@@ -33,13 +33,14 @@ _MOST_VALUES_LISTED = 40
 class ColumnProposal:
     """The proposed role of one column (None: a person has to decide), and what speaks for it.
 
-    `unique_with` and `unique_without` are the shares of people made unique by the proposed quasi-identifiers with
-    and without this column.
+    `unique_alone` is the share of people made unique by this column, `unique_with` and `unique_without` by the proposed
+    quasi-identifiers with and without it. A unit, which is who a person is, has none.
     """
 
     profile: ColumnProfile
     role: str | None
     reason: str
+    unique_alone: float | None = None
     unique_with: float | None = None
     unique_without: float | None = None
     hierarchy: dict[str, Any] | None = None
@@ -217,13 +218,12 @@ def _intervals(low: float, high: float) -> dict[str, Any]:
 def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
     """Measure what every possible quasi-identifier adds to the share of people made unique."""
     known, open_columns = proposal.named("quasi_identifier"), proposal.named(None)
-    if not known and not open_columns:
-        return proposal
     unit = next(iter(proposal.named("unit")), None)
     people = source.frequencies([unit]).distinct if unit else proposal.rows
     tables = Tables(source)
-    progress("grouping by all of them together")
-    tables.frequencies([*known, *open_columns], unit=unit)  # the others are made from this one
+    if unit is None and (known or open_columns):
+        progress("grouping by all of them together")
+        tables.frequencies([*known, *open_columns])  # the others are made from this one
 
     def unique(columns: Iterable[str]) -> float:
         chosen = list(columns)
@@ -235,7 +235,13 @@ def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None
 
     together = unique(known)
 
+    def alone(column: ColumnProposal) -> float | None:
+        if column.role == "unit":
+            return None
+        return column.profile.unique_share if unit is None else unique([column.name])
+
     def measured(column: ColumnProposal) -> ColumnProposal:
+        column = replace(column, unique_alone=alone(column))
         if column.name in known:
             others = [name for name in known if name != column.name]
             return replace(column, unique_with=together, unique_without=unique(others))

@@ -49,7 +49,7 @@ def test_uniqueness_is_measured(visits: pd.DataFrame, proposed: dict[str, Column
     known = [name for name, column in proposed.items() if column.role == "quasi_identifier"]
     for name in known:
         column = proposed[name]
-        assert column.profile.unique_share == pytest.approx(unique(visits, [name]))
+        assert column.unique_alone == pytest.approx(unique(visits, [name]))
         assert column.unique_with == pytest.approx(unique(visits, known))
         assert column.unique_without == pytest.approx(unique(visits, [other for other in known if other != name]))
     cost = proposed["cost"]
@@ -135,8 +135,8 @@ def test_a_key_is_recognized_by_its_values() -> None:
 def test_a_key_that_is_named_like_what_others_know_is_for_a_person_to_decide() -> None:
     """Generalized, the number of a visit would still be next to the one before."""
     names = ["visit_no", "admission_no", "job_number", "household_id", "Besuch"]
-    codes = roles(**dict.fromkeys(names, [f"V{n:06d}" for n in range(100)]))
-    texts = roles(**dict.fromkeys(names, [f"V{n}" for n in range(1_200)]))
+    codes = roles(**{name: [f"V{n:06d}" for n in range(100)] for name in names})
+    texts = roles(**{name: [f"V{n}" for n in range(1_200)] for name in names})
     numbers = roles(**dict.fromkeys(names, range(1_000, 1_100)), order_no=range(100))
     assert codes == texts == dict.fromkeys(names)
     assert numbers == {**dict.fromkeys(names), "order_no": "identifier"}
@@ -182,6 +182,23 @@ def test_people_of_several_rows_are_counted_as_people() -> None:
     frame = pd.DataFrame({"patient_id": [n // 2 for n in range(100)], "age": [n // 2 for n in range(100)]})
     (age,) = [column for column in propose(frame, dataset="x").columns if column.name == "age"]
     assert age.unique_with == 1.0  # each age belongs to one person, though to two rows
+
+
+def test_who_is_unique_by_a_column_alone_is_counted_as_people(tmp_path: Path, run: Run) -> None:
+    """Two rows a person make no value unique among rows, though everybody stands alone by it."""
+    persons = [n // 2 for n in range(100)]
+    born = [f"19{n + 10}-01-01" for n in persons]
+    frame = pd.DataFrame({"patient_id": persons, "birth_date": born, "diagnosis": born, "cost": born, "ward": 1})
+    found = {column.name: column.unique_alone for column in propose(frame, dataset="x").columns}
+    assert found == {"patient_id": None, "birth_date": 1.0, "diagnosis": 1.0, "cost": 1.0, "ward": 0.0}
+    text = policy_text(propose(frame, dataset="x"))
+    assert [line.count("alone it makes") for line in text.splitlines() if "why:" in line] == [0, 1, 1, 1]
+    frame.to_csv(tmp_path / "visits.csv", index=False)
+    printed = run("init", tmp_path / "visits.csv", "-o", tmp_path / "proposal.yaml").output.splitlines()
+    assert ["100.0%" in line for line in printed if line.split()[:1] in (["patient_id"], ["birth_date"])] == [
+        False,
+        True,
+    ]
 
 
 def test_nothing_is_insensitive_because_all_have_it_today() -> None:
