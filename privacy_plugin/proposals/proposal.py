@@ -6,7 +6,7 @@ no other equals, by the column alone, and by all proposed quasi-identifiers with
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,10 +16,10 @@ from privacy_plugin.errors import EmptyTableError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import SUPPRESSED, label
-from privacy_plugin.measuring import Tables
 from privacy_plugin.proposals import column_names
 from privacy_plugin.proposals.column_profile import ISO, ColumnProfile, profile, quantiles
 from privacy_plugin.proposals.first_line import Heading, require_first_line_of_names, require_names
+from privacy_plugin.proposals.uniqueness import Uniqueness, held_by_column, share_of_each
 from privacy_plugin.sources import Source, open_source
 
 _NEARLY_UNIQUE = 0.95
@@ -82,7 +82,8 @@ def propose(
 
     With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
     columns and counts only. Names that may be a row of values are refused, unless `header` says that they are names.
-    Cost: one grouping a column, one of all columns that may be quasi-identifiers, and a projection of it for each.
+    Cost: one grouping for as many columns as surely fit in memory together (in a table of many rows: for each), one of
+    all columns that may be quasi-identifiers, and up to two projections of it for each of those.
 
     >>> import pandas
     >>> table = pandas.DataFrame({"age": [30, 30, 41], "disease": ["flu", "flu", "cold"], "ward": [1, 2, 2]})
@@ -91,13 +92,14 @@ def propose(
     """
     source = open_source(data)
     with source.snapshot() as snapshot:
-        if not snapshot.row_count():
+        rows = snapshot.row_count()
+        if not rows:
             raise EmptyTableError("the table has no rows; there is nothing to propose a policy from")
         proposed: list[ColumnProposal] = []
         headings: list[Heading] = []
-        for place, name in enumerate(snapshot.columns, start=1):
+        for place, (name, held) in enumerate(held_by_column(snapshot, snapshot.columns, rows=rows), start=1):
             progress(f"looking at column {place} of {len(snapshot.columns)}")  # its name may turn out to be a value
-            table = snapshot.frequencies([name])
+            table = held.frequencies([name])
             column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
             proposed.append(_with_hierarchy(column, table, reveal=reveal))
             is_value = any(label(value) == name for value in table.dictionaries[0])
@@ -106,7 +108,6 @@ def propose(
             require_names(headings)
             if getattr(source, "named_by_first_line", False):
                 require_first_line_of_names(headings)
-        rows = proposed[0].profile.rows
         return _measured(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
 
 
@@ -217,38 +218,38 @@ def _intervals(low: float, high: float) -> dict[str, Any]:
 
 def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
     """Measure what every possible quasi-identifier adds to the share of people made unique."""
-    known, open_columns = proposal.named("quasi_identifier"), proposal.named(None)
+    known, undecided = proposal.named("quasi_identifier"), proposal.named(None)
     unit = next(iter(proposal.named("unit")), None)
-    people = source.frequencies([unit]).distinct if unit else proposal.rows
-    tables = Tables(source)
-    if unit is None and (known or open_columns):
-        progress("grouping by all of them together")
-        tables.frequencies([*known, *open_columns])  # the others are made from this one
+    progress("grouping by all of them together")
+    uniqueness = Uniqueness(source, [*known, *undecided], rows=proposal.rows, unit=unit)
 
-    def unique(columns: Iterable[str]) -> float:
-        chosen = list(columns)
-        progress(f"measuring uniqueness by {len(chosen)} columns")
-        if not chosen:
-            return 0.0
-        table = tables.frequencies(chosen, unit=unit)
-        return min(1.0, int((table.counts == 1).sum()) / people)  # a person of several rows may be unique in several
+    def unique(columns: Sequence[str]) -> float:
+        progress(f"measuring uniqueness by {len(columns)} columns")
+        return uniqueness.share(columns)
 
-    together = unique(known)
+    def unique_without(columns: Sequence[str]) -> float:
+        left_out = frozenset(columns)
+        return unique([name for name in known if name not in left_out])
 
-    def alone(column: ColumnProposal) -> float | None:
-        if column.role == "unit":
-            return None
-        return column.profile.unique_share if unit is None else unique([column.name])
+    together, everything = unique(known), unique([*known, *undecided])
+    without = share_of_each(known, unique_without, unchanged=together)
+    joined = share_of_each(undecided, lambda columns: unique([*known, *columns]), unchanged=together) if known else {}
+    alone = _alone(proposal, uniqueness, unit=unit)
 
     def measured(column: ColumnProposal) -> ColumnProposal:
-        column = replace(column, unique_alone=alone(column))
-        if column.name in known:
-            others = [name for name in known if name != column.name]
-            return replace(column, unique_with=together, unique_without=unique(others))
-        if column.role is None and known:
-            return replace(column, unique_with=unique([*known, column.name]), unique_without=together)
-        return column
+        shares: dict[str, Any] = {"unique_alone": alone.get(column.name)}
+        if column.name in without:
+            shares |= {"unique_with": together, "unique_without": without[column.name]}
+        if column.name in joined:
+            shares |= {"unique_with": joined[column.name], "unique_without": together}
+        return replace(column, **shares)
 
     columns = tuple(measured(column) for column in proposal.columns)
-    everything = unique([*known, *open_columns])
     return replace(proposal, columns=columns, unique_share=together, unique_share_open=everything)
+
+
+def _alone(proposal: Proposal, uniqueness: Uniqueness, *, unit: str | None) -> dict[str, float]:
+    """Return the shares of people whom single columns make unique: where rows are people, the profiles have them."""
+    if unit is None:
+        return {column.name: column.profile.unique_share for column in proposal.columns}
+    return uniqueness.alone([column.name for column in proposal.columns if column.name != unit])

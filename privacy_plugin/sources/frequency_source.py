@@ -9,7 +9,7 @@ import numpy as np
 from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn
+from privacy_plugin.sources.coding import CodedColumn, count_units
 from privacy_plugin.sources.digest import LOCAL_SCHEME, LocalDigest
 from privacy_plugin.sources.numbered import NumberedRows, require_no_targets
 from privacy_plugin.sources.opening import open_source
@@ -26,7 +26,9 @@ class FrequencySource:
         self.columns = checked_names(table.columns)
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Project the table; people can only be counted by the unit it was grouped with."""
+        """Project the table; people can only be counted by one of its columns, or by the unit it was grouped with."""
+        if self._table.unit is None and unit in self.columns:
+            return count_units(self._table.project([*columns, unit]), unit)
         if unit != self._table.unit:
             counted = "rows" if self._table.unit is None else f"distinct {self._table.unit!r}"
             raise ParameterError(f"this frequency table counts {counted}, not distinct {unit!r}; group the source")

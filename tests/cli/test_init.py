@@ -1,7 +1,9 @@
 """`init`: proposed, explained, measured, and closed until a person has reviewed it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -10,9 +12,11 @@ import privacy_plugin as pp
 from privacy_plugin.demo.hospital import generate_hospital
 from privacy_plugin.errors import ColumnError, EmptyTableError, PolicyError
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
+from privacy_plugin.proposals import uniqueness
 from privacy_plugin.proposals.column_profile import kind_of_values
 from privacy_plugin.proposals.policy_text import policy_text
 from privacy_plugin.proposals.proposal import ColumnProposal, propose
+from privacy_plugin.sources.file_source import FileSource
 from tests.cli.conftest import Run, leaks, words
 
 
@@ -199,6 +203,62 @@ def test_who_is_unique_by_a_column_alone_is_counted_as_people(tmp_path: Path, ru
         False,
         True,
     ]
+
+
+def wide(columns: int) -> pd.DataFrame:
+    """Two rows a person, quasi-identifiers and columns without a role, some of which tell people apart."""
+    words, drawn = ("age", "city", "x"), np.random.default_rng(7)
+    told = {f"{words[n % 3]} {n}": drawn.integers(0, 2 if n < 9 else 1, 60) for n in range(columns)}
+    return pd.DataFrame({"patient_id": range(60), **told}).loc[lambda frame: frame.index.repeat(2)]
+
+
+def asked_by_proposing(frame: pd.DataFrame, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    frame.to_csv(path, index=False)
+    asked, ask = [0], FileSource.frequencies
+
+    def counted(source: FileSource, columns: Sequence[str], *, unit: str | None = None) -> pp.FrequencyTable:
+        asked[0] += 1
+        return ask(source, columns, unit=unit)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileSource, "frequencies", counted)
+        propose(path, dataset="x")
+    return asked[0]
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_an_engine_is_not_asked_again_for_every_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: bool
+) -> None:
+    """It reads all columns each time, so that the work would grow with the square of their number."""
+    few, many = [wide(n) if unit else wide(n).drop(columns="patient_id") for n in (12, 48)]
+    path = tmp_path / "visits.csv"
+    asked = asked_by_proposing(few, path, monkeypatch)
+    assert asked_by_proposing(many, path, monkeypatch) == asked <= 4
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_what_does_not_fit_in_memory_is_measured_alike(monkeypatch: pytest.MonkeyPatch, unit: bool) -> None:
+    frame = wide(12) if unit else wide(12).drop(columns="patient_id")
+    held = propose(frame, dataset="x")
+    for cells in (1, 120 * 5):  # a column at a time, and a few
+        monkeypatch.setattr(uniqueness, "_MOST_CELLS_HELD", cells)
+        assert propose(frame, dataset="x") == held
+
+
+def test_columns_that_are_measured_together_have_the_shares_that_they_have_alone() -> None:
+    frame = wide(14)
+    people = frame.groupby("patient_id").first()
+    columns = {column.name: column for column in propose(frame, dataset="x").columns}
+    known = [name for name, column in columns.items() if column.role == "quasi_identifier"]
+    undecided = [name for name, column in columns.items() if column.role is None]
+    assert len(known) == 10
+    assert len({columns[name].unique_without for name in known}) > 2
+    assert len({columns[name].unique_with for name in undecided}) > 2  # some tell people apart, and some do not
+    for name in known:
+        assert columns[name].unique_without == unique(people, [other for other in known if other != name])
+    for name in undecided:
+        assert columns[name].unique_with == unique(people, [*known, name])
 
 
 def test_nothing_is_insensitive_because_all_have_it_today() -> None:

@@ -98,6 +98,15 @@ def test_a_frequency_table_is_a_source() -> None:
         source.frequencies(["a"], unit="person")
 
 
+def test_people_are_counted_by_a_column_of_what_was_counted() -> None:
+    frame = pd.DataFrame({"a": [1, 1, 1, 2], "b": [2, 3, 3, 3], "p": ["x", "x", "y", "y"]})
+    source = open_source(open_source(frame).frequencies(["a", "b", "p"]))
+    for columns in (["a"], ["b"], ["a", "b"]):
+        found, wanted = (each.frequencies(columns, unit="p") for each in (source, open_source(frame)))
+        assert found.counts.tolist() == wanted.counts.tolist()
+        assert (found.unit, found.dictionaries) == (wanted.unit, wanted.dictionaries)
+
+
 def test_people_once_counted_cannot_be_counted_otherwise() -> None:
     frame = pd.DataFrame({"a": [1, 1], "b": [2, 3], "p": ["x", "x"]})
     table = frequency_table(frame, ["a", "b"], unit="p")
