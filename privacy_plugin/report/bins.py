@@ -1,6 +1,7 @@
 """How a metric's values are spread over people, in bars that end at the limit."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,15 +39,22 @@ class Bars:
     limits: tuple[int, ...]
     beyond: tuple[bool, ...]
 
+    @property
+    def highest(self) -> int:
+        """How many people the highest bar has."""
+        return max((bar.meets + bar.fails for bar in self.bars), default=0)
 
-def bars_of(spread: Spread, limit: Limit, *, smallest: float | None = None) -> Bars:
+
+def bars_of(spread: Spread, limit: Limit, *, smallest: float | None = None, beside: Sequence[Spread] = ()) -> Bars:
     """Count people by value, one bar a value where there are few, otherwise by ranges that end at the limit.
 
-    `smallest` is the least value that the metric can have: unless a value lies below it, the bars start no lower.
+    `smallest` is the least value that the metric can have: unless a value lies below it, the bars start no lower. What
+    is drawn `beside` it has the same bars.
     """
     bounds = [float(bound) for bound in limit.bounds]
     failing = limit.failing(spread.values)
-    distinct = np.unique(spread.values[np.isfinite(spread.values)])
+    values = np.concatenate([each.values for each in (spread, *beside)])
+    distinct = np.unique(values[np.isfinite(values)])
     if len(distinct) <= _MOST_EXACT:
         return _exact(spread, failing, distinct, limit, bounds)
     edges = _edges(distinct, bounds, smallest)

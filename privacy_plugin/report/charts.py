@@ -25,14 +25,17 @@ _TEXT, _MUTED, _LINE, _MEETS, _FAILS = _COLOURS
 _COUNTED = "datum.value ? format(datum.value, '~s') : '0'"
 
 
-def people_chart(bars: Bars, *, axis: str, limit: str, description: str) -> Markup:
-    """Draw people by value with the limit as a line, as an image that a screen reader can name."""
-    chart = alt.layer(_columns(bars, axis), _limit_lines(bars), _limit_words(bars, limit))
+def people_chart(bars: Bars, *, axis: str, limit: str, highest: int, description: str) -> Markup:
+    """Draw people by value with the limit as a line, as an image that a screen reader can name.
+
+    The axis of people ends at the `highest` bar, of this chart or of one beside it.
+    """
+    chart = alt.layer(_columns(bars, axis, highest), _limit_lines(bars), _limit_words(bars, limit))
     spec = chart.properties(width=_WIDTH, height=_HEIGHT, background="transparent").configure_view(stroke=None)
     return _svg(spec.to_dict(validate=False), description)
 
 
-def _columns(bars: Bars, axis: str) -> Any:
+def _columns(bars: Bars, axis: str, highest: int) -> Any:
     values = []
     for position, bar in enumerate(bars.bars):
         ends = {"left": position + 0.06, "right": position + 0.94}
@@ -45,7 +48,11 @@ def _columns(bars: Bars, axis: str) -> Any:
         .encode(
             x=alt.X("left:Q", axis=_axis(axis, **_ticks(bars)), scale=_span(bars)),
             x2="right:Q",
-            y=alt.Y("low:Q", axis=_axis("people", labelExpr=_COUNTED, tickCount=4, grid=True, domain=False)),
+            y=alt.Y(
+                "low:Q",
+                axis=_axis("people", labelExpr=_COUNTED, tickCount=4, grid=True, domain=False),
+                scale=alt.Scale(domain=[0, max(highest, 1)], nice=True),
+            ),
             y2="high:Q",
             color=colour,
         )

@@ -1,5 +1,7 @@
 """One card a requirement: what was found, what an attacker could do, what would fix it, and a chart."""
 
+from collections.abc import Sequence
+
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.report.about import about
 from privacy_plugin.report.banner import chip
@@ -47,13 +49,13 @@ def _card(requirement: Requirement, found: list[tuple[str, Finding]], *, several
         element("p", f"Source: {source}", class_="note"),
         element(
             "div",
-            [_one(label, finding, several=several) for label, finding in found],
+            [_one(label, finding, [finding for _, finding in found], several=several) for label, finding in found],
             class_="columns" if several else "columns single",
         ),
     )
 
 
-def _one(label: str, finding: Finding, *, several: bool) -> Markup:
+def _one(label: str, finding: Finding, beside: Sequence[Finding], *, several: bool) -> Markup:
     measurement = finding.measurement
     extra = about(finding.requirement.metric).section
     words = element(
@@ -62,7 +64,7 @@ def _one(label: str, finding: Finding, *, several: bool) -> Markup:
         _explained(finding, measurement) if measurement else element("p", finding.reason),
         extra(finding) if extra else None,
     )
-    return element("div", words, _chart(finding, measurement) if measurement else None)
+    return element("div", words, _chart(finding, beside) if measurement else None)
 
 
 def _explained(finding: Finding, measurement: Measurement) -> Markup:
@@ -95,12 +97,23 @@ def _attacker(finding: Finding, measurement: Measurement) -> str:
     return finding.requirement.definition.attacker.format(limit=bounds, **names)
 
 
-def _chart(finding: Finding, measurement: Measurement) -> Markup | None:
-    if measurement.spread is None or not len(measurement.spread.values):
+def _chart(finding: Finding, beside: Sequence[Finding]) -> Markup | None:
+    """Draw people by value, on the axes of what stands beside it: before and after are there to be compared."""
+    measurement = finding.measurement
+    if measurement is None or measurement.spread is None or not len(measurement.spread.values):
         return None
-    bars = bars_of(measurement.spread, finding.limit, smallest=finding.requirement.definition.smallest)
+    smallest = finding.requirement.definition.smallest
+    spreads = [each.measurement.spread for each in beside if each.measurement and each.measurement.spread]
+    drawn = [bars_of(spread, finding.limit, smallest=smallest, beside=spreads) for spread in spreads]
+    bars = bars_of(measurement.spread, finding.limit, smallest=smallest, beside=spreads)
     axis = about(measurement.metric).axis(measurement.parameters)
-    chart = people_chart(bars, axis=axis, limit=str(finding.limit), description=_described(bars, axis, finding))
+    chart = people_chart(
+        bars,
+        axis=axis,
+        limit=str(finding.limit),
+        highest=max(each.highest for each in drawn),
+        description=_described(bars, axis, finding),
+    )
     return element("figure", chart, _numbers(bars, axis))
 
 

@@ -38,7 +38,7 @@ def _cell(finding: Finding | None) -> list[Child]:
         chip(finding.status),
         " ",
         element("strong", "no value" if measured is None else found(measured, finding.limit)),
-        element("span", f"{affected:,} affected", class_="note") if affected else None,
+        element("span", f"{affected:,} people affected", class_="note") if affected else None,
     ]
 
 

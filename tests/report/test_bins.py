@@ -94,3 +94,12 @@ def test_values_that_are_no_numbers_lose_nobody(value: float) -> None:
     assert sum(bar.fails + bar.meets for bar in bars.bars) == 3
     only = bars_of(spread([value]), require("k_anonymity", at_least=2).limit)
     assert sum(bar.fails + bar.meets for bar in only.bars) == 1
+
+
+def test_what_stands_beside_each_other_has_the_same_bars():
+    limit, before, after = require("k_anonymity", at_least=11).limit, spread([1, 2, 3] * 9), spread(range(11, 400))
+    one, other = bars_of(before, limit, beside=[after]), bars_of(after, limit, beside=[before])
+    assert (one.edges, one.limits) == (other.edges, other.limits)
+    assert [bar.label for bar in one.bars] == [bar.label for bar in other.bars]
+    assert sum(bar.fails for bar in one.bars) == before.people.sum()
+    assert sum(bar.meets for bar in other.bars) == after.people.sum()
