@@ -210,7 +210,15 @@ def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | No
         yield Tables(source), None if others is None else Tables(others)
 
 
-_UNCOUNTED = "; people are counted by it: judge the table before it is left out, as whatever releases the table does"
+_UNCOUNTED = (
+    "; people are counted by this column: check the table while it still has it, as `anonymize --report` and the "
+    "release do"
+)
+
+
+def identifier_left(name: str) -> str:
+    """Say that an identifier is still in the table."""
+    return f"column {name!r} identifies people and is still in the table; drop it before release"
 
 
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
@@ -219,11 +227,7 @@ def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
         none = "the table has none of the columns that the policy declares"
         return (f"{none}: is the policy for this table, and {NO_NAMES}",)
     problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
-    problems += [
-        f"column {name!r} identifies people and is still in the table; drop it before release"
-        for name in rules.columns("identifier")
-        if name in columns
-    ]
+    problems += [identifier_left(name) for name in rules.columns("identifier") if name in columns]
     problems += [
         f"column {name!r} is declared as {role} but not in the table{_UNCOUNTED if role == 'unit' else ''}"
         for name, role in rules.roles.items()

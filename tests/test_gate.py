@@ -245,7 +245,7 @@ def test_with_a_unit_people_are_counted_and_the_unit_is_not_released():
     verdict = policy.judge(one)
     assert [finding.value for finding in verdict.findings] == [1, 1]
     assert not verdict.passed
-    assert_closed(policy.judge(frame_of()), "as unit but not in the table; people are counted by it")
+    assert_closed(policy.judge(frame_of()), "as unit but not in the table; people are counted by this column")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from privacy_plugin.gate import Verdict
     from privacy_plugin.policy import Policy
 
-Partition = Annotated[str | None, typer.Option(help="The partition this table is.", show_default=False)]
+Partition = Annotated[str | None, typer.Option(help="Partition key of this table.", show_default=False)]
 
 
 @command
@@ -39,9 +39,9 @@ def check(
     reveal: Reveal = False,
     as_json: Json = False,
 ) -> int:
-    """Judge a table by a policy: exit 0 if it passed, 1 if a requirement failed, else 2: something was not looked at.
+    """Check a table against a policy: exit 0 if it passed, 1 if a requirement failed, 2 if something was not checked.
 
-    Says for every requirement that is not met how many people are concerned, what an attacker could do and what
+    Says for every requirement that is not met how many people are affected, what an attacker could do and what
     would fix it. No value of the table is shown without --reveal.
 
     For example:
@@ -52,7 +52,7 @@ def check(
     """
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.commands.inputs import ledger_for, open_input, open_population, without_identifiers
-    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.commands.verdicts import exit_code, show_verdict, without_identifiers_hint
     from privacy_plugin.measuring import reporting
     from privacy_plugin.policy import Policy
 
@@ -79,8 +79,8 @@ def check(
     show_verdict(terminal.people, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
     if recorded["certificate"]:
         terminal.say(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
-    if any(name in source.columns for name in rules.rules.columns("identifier")) and not verdict.findings:
-        terminal.note("to judge the table as it would be without its identifiers, give --without-identifiers")
+    if hint := without_identifiers_hint(rules.rules, verdict):
+        terminal.note(hint)
     _say_what_changes_it(terminal, rules, verdict)
     terminal.result({**verdict.to_dict(reveal=reveal), **recorded})
     return exit_code(verdict)

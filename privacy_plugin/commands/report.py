@@ -59,7 +59,7 @@ def report(
     from privacy_plugin.certificate import CertificateStore
     from privacy_plugin.commands import inputs
     from privacy_plugin.commands.places import require_free_files
-    from privacy_plugin.commands.verdicts import exit_code, show_verdict
+    from privacy_plugin.commands.verdicts import exit_code, show_verdict, without_identifiers_hint
     from privacy_plugin.plan import load_plan
     from privacy_plugin.policy import Policy
 
@@ -86,5 +86,7 @@ def report(
         write_report(output, policy=rules, verdicts=verdicts, plan=shown_plan, certificate=certificate, title=title)
     show_verdict(terminal.people, verdict.to_dict(), label=opened.name)
     terminal.say(f"report: {output}")
+    if hint := without_identifiers_hint(rules.rules, verdict):
+        terminal.note(hint)
     terminal.result({**verdict.to_dict(), "report": str(output)})
     return exit_code(verdict)

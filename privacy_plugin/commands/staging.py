@@ -14,7 +14,7 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.gate import Verdict
 from privacy_plugin.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
-from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_errors import connect, told_as_source_error
 from privacy_plugin.sources.sql_origin import quote_name, split_name
 from privacy_plugin.sources.sql_rules import rules_of
 
@@ -34,7 +34,7 @@ def waiting_place(opened: Input, output: str) -> Iterator[Waiting]:
             yield opened, str(folder / path.name), lambda: open_source(folder / path.name)
         return
     isolation = rules_of(opened.engine.dialect).isolation
-    with told_as_source_error(opened.engine, "writing"), opened.engine.connect() as connection:
+    with told_as_source_error(opened.engine, "writing"), connect(opened.engine) as connection:
         if isolation:
             connection.execution_options(isolation_level=isolation)
         place = _TEMPORARY.get(connection.dialect.name, split_name(output)[:-1])

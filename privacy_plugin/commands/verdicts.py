@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate import Rules, Verdict, identifier_left
 from privacy_plugin.requirement import shown
 
 _STYLES = {"passed": "green", "failed": "red", "not_evaluated": "yellow"}
@@ -22,6 +22,13 @@ def exit_code(verdict: Verdict) -> int:
     if verdict.passed:
         return PASSED
     return FAILED if any(finding.status == "failed" for finding in verdict.findings) else BAD_INPUT
+
+
+def without_identifiers_hint(rules: Rules, verdict: Verdict) -> str | None:
+    """Name the option that judges the table as it would be without the identifiers that shut the gate."""
+    if not any(identifier_left(name) in verdict.problems for name in rules.columns("identifier")):
+        return None
+    return "to judge the table as it would be without its identifiers, give --without-identifiers"
 
 
 def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, reveal: bool = False) -> None:

@@ -27,6 +27,20 @@ def told_as_source_error(bind: Engine | Connection, doing: str) -> Iterator[None
         ) from None
 
 
+def connect(engine: Engine) -> Connection:
+    """Connect; a server that is down, or lets nobody in, is told as that, whatever was to be done there."""
+    if engine.dialect.name in ("duckdb", "sqlite"):  # a file is opened, and says itself who holds it
+        return engine.connect()
+    foreign: tuple[type[Exception], ...] = (SQLAlchemyError, *_driver_errors(engine.dialect))
+    try:
+        return engine.connect()
+    except foreign as error:
+        raise SourceError(
+            f"cannot connect to {place(engine)} ({driver_word_for(error)}): is it running, and are the user and "
+            "password right?"
+        ) from None
+
+
 def place(bind: Engine | Connection) -> str:
     """Name a database without user, password or options."""
     url = bind.engine.url

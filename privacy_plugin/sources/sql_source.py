@@ -20,7 +20,7 @@ from privacy_plugin.sources.protocol import Fingerprint, Make, Rehearsed, Source
 from privacy_plugin.sources.sql_address import file_of
 from privacy_plugin.sources.sql_counting import counted, row_count
 from privacy_plugin.sources.sql_drawn_rows import drawn_query
-from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_errors import connect, told_as_source_error
 from privacy_plugin.sources.sql_joining import comparable, grouped_sides, joined_query, readable, renamed_sides
 from privacy_plugin.sources.sql_numbered import numbered_query
 from privacy_plugin.sources.sql_origin import Origin, named_origin, origin, share_names
@@ -320,7 +320,7 @@ class SqlTable:
             with told_as_source_error(self._bind, doing), session(self._bind) as connection:
                 yield connection
             return
-        with told_as_source_error(self._bind, doing), self._bind.connect() as own, session(own) as connection:
+        with told_as_source_error(self._bind, doing), connect(self._bind) as own, session(own) as connection:
             yield connection
 
     def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import ParameterError, SourceError
-from privacy_plugin.sources.sql_errors import told_as_source_error
+from privacy_plugin.sources.sql_errors import connect, told_as_source_error
 from privacy_plugin.sources.sql_origin import Origin, named_origin, quote_name, split_name
 from privacy_plugin.sources.sql_rules import Rules, SqlColumn, run
 from privacy_plugin.sources.sql_session import session
@@ -47,7 +47,7 @@ def transaction(
     """Open a transaction whose queries all see one state; a caller's own transaction is joined, not ended."""
     if isinstance(bind, Engine):
         engine = bind.execution_options(isolation_level=rules.isolation) if rules.isolation else bind
-        with engine.connect() as own, session(own) as connection:
+        with connect(engine) as own, session(own) as connection:
             rules.hold(connection, write=write, reads=reads)
             yield connection
             with told_as_source_error(bind, "committing"):

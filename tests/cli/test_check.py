@@ -74,6 +74,26 @@ def test_identifiers_still_there_exit_with_2_and_a_hint(folder: Path, run: Run) 
     assert "--without-identifiers" in words(result)
 
 
+def test_a_report_gives_the_same_hint(folder: Path, run: Run, tmp_path: Path) -> None:
+    asked = ["report", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", tmp_path / "report.html"]
+    assert "--without-identifiers" in words(run(*asked))
+    assert "--without-identifiers" not in words(run(*asked, "--without-identifiers", "--force"))
+
+
+@pytest.mark.parametrize("command", ["check", "report", "anonymize", "init"])
+def test_a_server_that_is_down_is_told_once(command: str, folder: Path, run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    url = "postgresql+psycopg://me:MARKER-PASSWORD@127.0.0.1:1/clinic"
+    output = [] if command == "check" else ["-o", tmp_path / "made.html"]
+    policy = [] if command == "init" else ["-p", folder / "policy.yaml"]
+    result = run(command, *policy, "--url", url, "--table", "visits", *output)
+    assert result.exit_code == 2
+    assert words(result).count("cannot connect to postgresql at 127.0.0.1:1, database 'clinic'") == 1
+    assert "is it running, and are the user and password right?" in words(result)
+    assert "failed" not in words(result)
+    assert "MARKER-PASSWORD" not in result.output
+
+
 def test_identifiers_can_be_left_out_of_the_question(folder: Path, run: Run) -> None:
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--without-identifiers", "--json")
     assert result.exit_code == 1
