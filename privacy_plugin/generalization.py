@@ -89,7 +89,7 @@ def generalize(
     )
     found = search_best(task, progress) if search == "best" else search_chain(task, progress)
     if found is None:
-        raise _infeasible(task)
+        raise _infeasible(task, unit)
     trade_off = _cheap_trade_off(task) if search == "best" else ()
     return _plan(task, found, unit, trade_off)
 
@@ -198,12 +198,26 @@ def _require_population(task: LatticeTask) -> None:
         measure(requirement.definition, task.table, population=task.population, **given, **options)
 
 
-def _infeasible(task: LatticeTask) -> PrivacyPluginError:
-    short = f" (the table has {task.table.rows:,} rows)" if task.least_size > task.table.rows else ""
+def _infeasible(task: LatticeTask, unit: str | None) -> PrivacyPluginError:
+    if task.least_size > task.table.rows:
+        counted = "rows" if unit is None else "people"
+        largest = max(task.requirements, key=lambda requirement: least_size(requirement) or 0)
+        return InfeasibleError(
+            f"no generalization meets the requirements, not even the most general one: {largest} needs "
+            f"{task.least_size:,} {counted}, and the table has {task.table.rows:,}. Relax that limit, or release more"
+        )
+    open_ended = [name for name in task.columns if not _ends_in_one(task, name)]
+    extend = f"extend the hierarchy of {', '.join(open_ended)} to '*', " if open_ended else ""
     return InfeasibleError(
-        f"no generalization meets the requirements, not even the most general one, where {why_top_fails(task)}{short}. "
-        "Allow more suppression, extend a hierarchy to '*', or relax a limit"
+        f"no generalization meets the requirements, not even the most general one, where {why_top_fails(task)}. "
+        f"Allow more suppression, {extend}or relax a limit"
     )
+
+
+def _ends_in_one(task: LatticeTask, name: str) -> bool:
+    """Tell whether all values of a column become one at the top of its hierarchy; missing ones stay missing there."""
+    levels = task.hierarchies[name].levels(task.table.dictionary(name), column=name)
+    return len({value for value in levels.dictionaries[-1] if value is not None}) <= 1
 
 
 def _plan(task: LatticeTask, found: Found, unit: str | None, trade_off: tuple[TradeOff, ...]) -> Plan:

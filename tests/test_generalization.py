@@ -110,7 +110,7 @@ def test_a_share_is_read_as_it_is_written():
     [
         (
             pp.require("k_anonymity", at_least=5),
-            r"4 of 4 rows are in classes that fail k_anonymity at least 5 \(4 rows\)",
+            r"k_anonymity at least 5 needs 5 rows, and the table has 4",
         ),
         (pp.require("l_diversity", at_least=3), r"fail l_diversity at least 3"),
         (pp.require("reidentification_risk", variant="average", at_most=0.2), r"risk \(average\) is 0.25"),
@@ -180,7 +180,7 @@ def test_with_a_unit_people_are_counted_and_not_their_rows():
     k2 = pp.require("k_anonymity", at_least=2)
     k3 = pp.require("k_anonymity", at_least=3)
     assert pp.generalize(VISITS.head(4), hierarchies=ZIPS, requirements=[k3]).levels == {"zip": 0}
-    with pytest.raises(InfeasibleError, match="2 of 2 rows"):
+    with pytest.raises(InfeasibleError, match="needs 3 people, and the table has 2"):
         pp.generalize(VISITS.head(4), hierarchies=ZIPS, requirements=[k3], unit="person")
     plan = pp.generalize(VISITS, hierarchies=ZIPS, requirements=[k2], unit="person")
     assert (plan.levels, plan.rows, plan.unit) == ({"zip": 1}, 6, "person")
@@ -218,8 +218,21 @@ def test_a_unit_that_does_not_exist_is_refused():
 
 
 def test_more_rows_wanted_than_there_are_is_told_before_any_search():
-    with pytest.raises(InfeasibleError, match=r"\(the table has 8 rows\)"):
+    with pytest.raises(InfeasibleError, match="k_anonymity at least 9 needs 9 rows, and the table has 8") as told:
         pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=9)])
+    assert "hierarchy" not in str(told.value)
+
+
+def test_a_hierarchy_is_to_be_extended_only_where_it_does_not_end_in_one_value():
+    asked = {"requirements": [pp.require("l_diversity", at_least=3)], "sensitive": "illness"}
+    frame = pd.DataFrame({"zip": ["1", "2"] * 3, "age": ["3", "4", None] * 2, "illness": ["flu", "cold"] * 3})
+    whole = {"age": pp.tree_hierarchy(["3", "4"])}
+    with pytest.raises(InfeasibleError) as told:
+        pp.generalize(frame, hierarchies={**whole, "zip": TableHierarchy({"1": ("one",), "2": ("two",)})}, **asked)
+    assert "extend the hierarchy of zip to '*'" in str(told.value)
+    with pytest.raises(InfeasibleError) as told:
+        pp.generalize(frame, hierarchies={**whole, "zip": pp.tree_hierarchy(["1", "2"])}, **asked)
+    assert "extend" not in str(told.value)
 
 
 def test_progress_is_told_in_words_where_nodes_are_judged_one_by_one():

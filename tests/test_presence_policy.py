@@ -150,7 +150,7 @@ def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[st
 
 def test_every_quasi_identifier_needs_a_hierarchy() -> None:
     columns = {**policy_dict()["columns"], "city": "quasi_identifier"}
-    with pytest.raises(PolicyError, match="need a hierarchy in the policy: city"):
+    with pytest.raises(PolicyError, match=r"hierarchy in the policy: city\. For example `city: \{role: quasi_"):
         anonymize(frame_of(VISITS), policy=policy_of(columns=columns), population=frame_of(PEOPLE))
 
 

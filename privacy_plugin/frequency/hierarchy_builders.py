@@ -251,8 +251,14 @@ def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[st
 
 
 def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
-    if width <= 0 or stop <= start or (stop - start) % width:
-        raise ParameterError("every width must be positive and divide stop - start exactly")
+    if stop <= start:
+        raise ParameterError(f"stop must be above start, but {stop} is not above {start}")
+    if width <= 0:
+        raise ParameterError(f"every width must be positive, and {width} is not")
+    if (stop - start) % width:
+        raise ParameterError(
+            f"every width must divide stop - start exactly, and {width} does not divide {stop - start}"
+        )
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
 
 

@@ -40,7 +40,11 @@ class Recoder(Method):
             name for name in self.rules.columns("quasi_identifier") if name not in self.hierarchies and name != constant
         ]
         if lacking:
-            raise PolicyError(f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}")
+            raise PolicyError(
+                f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}. For example "
+                f"`{lacking[0]}: {{role: quasi_identifier, hierarchy: {{tree: {{group: [value, ...]}}}}}}`, with the "
+                "column's own groups and values; `privacy-plugin init --reveal` lists the values of short columns"
+            )
         if constant in self.hierarchies:
             raise PolicyError(f"{constant!r} says which partition a row is in; it cannot be generalized too")
 

@@ -246,3 +246,16 @@ def test_no_two_periods_share_a_name(day):
 def test_groups_whose_names_yaml_reads_as_something_else_are_refused(name):
     with pytest.raises(HierarchyError, match="put it in quotes"):
         tree_hierarchy({name: ["oslo", "bergen"], "se": ["malmo"]})
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "width", "words"),
+    [
+        (0, 100, 30, "30 does not divide 100"),
+        (0, 100, -5, "every width must be positive, and -5 is not"),
+        (100, 0, 10, "0 is not above 100"),
+    ],
+)
+def test_what_is_wrong_with_a_grid_is_named(start: int, stop: int, width: int, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        interval_hierarchy(start=start, stop=stop, widths=[width])
