@@ -50,11 +50,11 @@ def anonymize(
     """Anonymize a table by the policy's method, judge the result, and only then write it.
 
     The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
-    hierarchy, and rows of classes that cannot be saved are left out, up to max_suppression. `multidimensional_presence`
-    generalizes region by region and keeps everybody's probability to be in the table within the bounds of
+    hierarchy, and rows in groups that still fail are dropped, up to max_suppression. `multidimensional_presence`
+    generalizes region by region and keeps everybody's probability of being in the table within the bounds of
     `delta_presence`. `epsilon_safe`, `synthesize` and `randomized_response` draw at random and spend privacy budget
-    from the ledger, whatever becomes of the result. Identifiers are dropped. Exit 1 if the result does not meet the
-    policy: then nothing is written.
+    from the ledger, even if the result is rejected. Identifiers are dropped. Exit 1 if the result does not meet the
+    policy; then nothing is written.
 
     For example:
 

@@ -30,8 +30,8 @@ Header = Annotated[
     bool,
     typer.Option(
         "--header",
-        help="The columns' names are names. Say so where they look like values, as those of a file without a first "
-        "line for names do: one person's values would stand in the proposal.",
+        help="Treat the first line as column names even though it looks like data. Without a real line of names, one "
+        "person's values would appear in the proposal.",
     ),
 ]
 
@@ -49,9 +49,8 @@ def init(
 ) -> int:
     """Propose a policy: a role for every column, with the reason and what was measured.
 
-    The proposal is for a person to review. It carries a line that every gate refuses until it is removed, and
-    columns whose role is unclear stand in it as comments, which keep the gate closed too. Nothing is written but
-    the --output.
+    The proposal is for a person to review. Gates reject it until you delete the line `unreviewed`. Columns with
+    unclear roles are commented out, and the gate stays closed until they have one. Nothing but --output is written.
 
     For example:
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from privacy_plugin.commands.inputs import Input
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.sources.file_source import require_suffix
+from privacy_plugin.sources.sql_errors import connect, told_as_source_error
 from privacy_plugin.sources.sql_origin import split_name
 
 Place = str | Path | None
@@ -15,16 +16,19 @@ Place = str | Path | None
 
 def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force: bool) -> None:
     """Refuse files that cannot be written, that this command reads, and, unless told to, that are there already."""
-    known = [Path(place) for place in read if place is not None]
+    inputs = [Path(place) for place in read if place is not None]
+    outputs: list[Path] = []
     for path in (Path(place) for place in written if place is not None):
         if not path.parent.is_dir():
             raise ParameterError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
-        if any(_same(path, other) for other in known):
-            raise ParameterError(f"{str(path)!r} stands in this command already; write to another file")
+        if any(_same(path, other) for other in inputs):
+            raise ParameterError(f"{str(path)!r} is also an input of this command; write to another file")
+        if any(_same(path, other) for other in outputs):
+            raise ParameterError(f"{str(path)!r} is written twice by this command; name two files")
         if path.is_dir():
             raise ParameterError(f"{str(path)!r} is a folder; name a file")
         _require_free(str(path), exists=path.exists(), force=force)
-        known.append(path)
+        outputs.append(path)
 
 
 def require_free_output(
@@ -40,7 +44,7 @@ def require_free_output(
         return
     known = {_full_name(opened.engine, str(table)) for table in tables if table is not None}
     if _full_name(opened.engine, output) in known:
-        raise ParameterError(f"{output!r} is a table that is read; write to another table")
+        raise ParameterError(f"{output!r} is also an input of this command; write to another table")
     _require_free(output, exists=opened.exists(output), force=force)
     require_free_files(beside, read=files, force=force)
 
@@ -59,5 +63,8 @@ def _same(path: Path, other: Path) -> bool:
 def _full_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
     """Return schema and table as most databases compare them; where they tell case apart, refusing is the safe side."""
     parts = split_name(name)[-2:]
-    schema = () if len(parts) == 2 else (sa.inspect(engine).default_schema_name or "",)
-    return tuple(part.casefold() for part in (*schema, *parts))
+    if len(parts) == 2:
+        return tuple(part.casefold() for part in parts)
+    with told_as_source_error(engine, "looking for the schema"), connect(engine) as connection:
+        schema = sa.inspect(connection).default_schema_name or ""
+    return tuple(part.casefold() for part in (schema, *parts))

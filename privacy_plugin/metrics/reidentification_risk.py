@@ -14,7 +14,7 @@ from privacy_plugin.metrics.risk_variants import Variant, about_threshold, requi
     title="re-identification risk",
     safer="lower",
     attacker="who knows {quasi_identifiers} of a person, and that they are in the table, "
-    "picks their row more surely than the policy allows",
+    "guesses their row correctly more often than the policy allows",
     remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
     paper="El Emam and Dankar 2008 (prosecutor scenario)",
     counts_people=True,

@@ -94,14 +94,14 @@ def _undecided(column: ColumnProposal) -> str:
     return "\n".join(
         [
             f"  # {name}: NO ROLE YET. {why(column)}.",
-            "  #   Could others know it? quasi_identifier. Would they like to? sensitive. Neither? insensitive.",
+            "  #   quasi_identifier if others may know it, sensitive if it is private, insensitive if neither.",
             f"  # {name}: <role>",
         ]
     )
 
 
 def _requirements(proposal: Proposal) -> list[str]:
-    lines = ["requirements:", "  - preset: k5  # nobody among fewer than five people who look alike"]
+    lines = ["requirements:", "  - preset: k5  # every person looks like at least four others"]
     if proposal.named("sensitive"):
         line = "- l_diversity: {variant: distinct, at_least: 2}  # for every sensitive column"
         unit = proposal.named("unit")
