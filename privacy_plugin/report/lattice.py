@@ -142,7 +142,7 @@ def _trade_off(plan: Plan) -> Markup:
     curve = [(point.k, point.loss) for point in plan.trade_off if point.loss is not None]
     lost = [point.k for point in plan.trade_off if point.loss is None]
     ks = [point.k for point in plan.trade_off]
-    highest = max(loss for _, loss in curve) or 1.0
+    highest = _round_end(max(loss for _, loss in curve) or 1.0)
     places = [(_at_k(k, ks), _BOTTOM - (_BOTTOM - _TOP) * loss / highest) for k, loss in curve]
     asked = max((size for size in map(least_size, plan.requirements) if size is not None), default=None)
     marks: list[Child] = [
@@ -150,7 +150,8 @@ def _trade_off(plan: Plan) -> Markup:
         [words((_LEFT - 6, _at(share) + 4), f"{share * highest:.3g}", anchor="end") for share in (0.0, 0.5, 1.0)],
         [words((_at_k(k, ks), _BOTTOM + 16), str(k)) for k in ks],
         [words((_at_k(k, ks), _BOTTOM - 6), "none") for k in lost],
-        words(((_LEFT + _RIGHT) / 2, _BOTTOM + 34), "k, the rows every class has at least"),
+        words(((_LEFT + _RIGHT) / 2, _BOTTOM + 34), "k, the smallest class size"),
+        words((_LEFT - 6, _TOP - 8), "loss", anchor="end"),
     ]
     if asked in ks:
         marks.append(line((_at_k(asked, ks), _TOP), (_at_k(asked, ks), _BOTTOM), "var(--text)", dashes="5 3"))
@@ -160,6 +161,12 @@ def _trade_off(plan: Plan) -> Markup:
     marks.append([_circle(place, 3, fill="var(--chart-meets)") for place in places])
     told = "; ".join(f"k {k}: {loss:.4g}" for k, loss in curve) + "".join(f"; k {k}: not possible" for k in lost)
     return drawing(*marks, width=440, height=222, description=f"Line chart: least loss for every k. {told}.")
+
+
+def _round_end(highest: float) -> float:
+    """Return where an axis ends, so that its half is a round number too."""
+    unit = 10.0 ** math.floor(math.log10(highest))
+    return next(unit * factor for factor in (1, 2, 4, 6, 8, 10) if unit * factor >= highest)
 
 
 def _at(share: float) -> float:
