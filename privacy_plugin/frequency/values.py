@@ -38,7 +38,9 @@ def canonical(raw: Any) -> Value:
     kind = type(raw)
     if raw is None or kind in _CANONICAL:
         return raw  # type: ignore[no-any-return]  # nearly every value: keep it one comparison away
-    return _canonical_float(raw) if kind is float else _canonical_other(_unwrap(raw))
+    if kind is float:
+        return _canonical_float(raw)
+    return _canonical_datetime(raw) if kind is datetime else _canonical_other(_unwrap(raw))
 
 
 def _unwrap(raw: Any) -> Any:
