@@ -1,22 +1,18 @@
 """Open what a command was given: a file, or a table of a database."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
 from privacy_plugin.errors import ParameterError, SourceError
-from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy import Policy
-from privacy_plugin.sources import Fingerprint, Source, open_source, sql_table
-from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
-from privacy_plugin.sources.protocol import Make, VerifyAll
+from privacy_plugin.sources import Source, open_source, sql_table
 from privacy_plugin.sources.sql_address import database_url, file_of
+from privacy_plugin.sources.without_columns import WithoutColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,63 +77,6 @@ def _engine(given: str) -> sa.Engine:
             f"the URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as duckdb:///file.duckdb, "
             "sqlite:///file.db or postgresql+psycopg://host/database, with its driver installed"
         ) from None
-
-
-class WithoutColumns:
-    """A source that does not show some of its columns: a table as it would be without its identifiers."""
-
-    def __init__(self, source: Source, hidden: Sequence[str]) -> None:
-        self._source = source
-        self._hidden = tuple(hidden)
-        self.columns = tuple(name for name in source.columns if name not in hidden)
-        self.engine = source.engine
-
-    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group."""
-        return self._source.frequencies(columns, unit=unit)
-
-    @property
-    def bind(self) -> Any:
-        """The engine or connection of the database that the table lies in, if it does."""
-        return getattr(self._source, "bind", None)
-
-    def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
-    ) -> JoinedGroups | None:
-        """Join with the groups of a population, where the engine can."""
-        return join_groups(self._source, population, columns, meaning)
-
-    def row_count(self) -> int:
-        """Count the rows."""
-        return self._source.row_count()
-
-    def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
-        """Identify the content of the columns that are shown."""
-        return self._source.fingerprint(self.columns if columns is None else columns)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Source]:
-        """Hold one state."""
-        with self._source.snapshot() as snapshot:
-            yield WithoutColumns(snapshot, self._hidden)
-
-    def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
-        """Recode."""
-        return self._source.recode(recoding, target=target)
-
-    def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
-        """Publish."""
-        return self._source.publish(target, columns=columns, verify=verify)
-
-    def distribute(
-        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
-    ) -> tuple[Any, ...]:
-        """Distribute."""
-        return self._source.distribute(columns, make, targets=targets, verify=verify)
-
-    def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
-        """Write other rows."""
-        return self._source.write_rows(rows, target=target, verify=verify)
 
 
 @contextmanager

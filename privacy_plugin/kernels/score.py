@@ -67,7 +67,6 @@ class WorkEstimate:
     usable_attributes: int
     largest_person: int  # most usable attributes of one person
     sets: float  # no more sets K than this can be visited
-    lattice_bytes: float
     lattice_possible: bool
 
 
@@ -191,7 +190,6 @@ def estimate_work(relation: Relation, *, confidence: float = 1.0) -> WorkEstimat
         usable_attributes=len(usable),
         largest_person=int(sizes.max(initial=0)),
         sets=float(min(np.exp2(float(len(usable))), np.exp2(sizes.astype(np.float64)).sum())),
-        lattice_bytes=16.0 * float(np.exp2(float(len(usable)))),
         lattice_possible=_lattice_fits(len(usable), confidence),
     )
 

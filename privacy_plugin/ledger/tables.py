@@ -11,6 +11,8 @@ from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.sources.sql_address import database_url
 from privacy_plugin.sources.sql_errors import driver_word_for
 
+_NO_LEDGER = "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
+
 METADATA = sa.MetaData()
 CAPS = sa.Table(
     "privacy_budget_caps",
@@ -70,9 +72,7 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
         if create:
             METADATA.create_all(engine)
         elif not all(sa.inspect(engine).has_table(table.name) for table in METADATA.sorted_tables):
-            raise BudgetError(
-                "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
-            )
+            raise BudgetError(_NO_LEDGER)
     return engine
 
 
@@ -105,9 +105,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
 def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     in_memory = url.database in (None, "", ":memory:")
     if not in_memory and not create and not Path(str(url.database)).exists():
-        raise BudgetError(
-            "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
-        )
+        raise BudgetError(_NO_LEDGER)
     pool = {"poolclass": sa.StaticPool} if in_memory else {}
     waiting = {"timeout": 60, "check_same_thread": False}
     engine = sa.create_engine(url, connect_args=waiting, hide_parameters=True, **pool)
