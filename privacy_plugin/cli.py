@@ -11,17 +11,13 @@ def main() -> None:
     """Run the command line; a character that the terminal has no code for is no reason to end a command."""
     with _ended_by_an_interrupt():
         from privacy_plugin.commands.app import app
+        from privacy_plugin.commands.ending import end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _end)  # else it would leave unjudged rows on disk, and a database at work
+        signal.signal(signal.SIGTERM, end)  # else it would leave unjudged rows on disk, and a database at work
     app()
-
-
-def _end(number: int, _: object) -> None:
-    """End in order: what waits to be judged is removed, and a query is told to stop."""
-    raise SystemExit(128 + number)
 
 
 @contextmanager

@@ -65,6 +65,7 @@ def anonymize(
     from privacy_plugin.anonymizing import anonymize as anonymized
     from privacy_plugin.commands import inputs
     from privacy_plugin.commands.anonymized import show_anonymized, show_outcome
+    from privacy_plugin.commands.ending import end_if_told
     from privacy_plugin.commands.places import require_free_output
     from privacy_plugin.commands.staging import same_data, waiting_place
     from privacy_plugin.commands.verdicts import exit_code
@@ -102,6 +103,7 @@ def anonymize(
             verdict = rules.judge(staged, population=compared, fingerprint=True)
             if verdict.passed:
                 progress("writing")
+                end_if_told()
                 staged.publish(output, columns=rules.rules.released, verify=same_data(rules, verdict))
         if plan and result.plan and verdict.passed:
             _save(result.plan, plan)

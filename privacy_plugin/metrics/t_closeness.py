@@ -80,7 +80,7 @@ def t_closeness(
 
 
 _ALPHABETICAL = (
-    "Its values are words, which were taken in alphabetical order (high, low, medium); if they have another order, the "
+    "Some of its values are words, taken in alphabetical order (high, low, medium); if they have another order, the "
     "distance may be larger: give numbers, or a hierarchy as the ground."
 )
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from privacy_plugin.measuring import Tables
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.frequency_source import FrequencySource
@@ -13,12 +15,12 @@ class Uniqueness:
     """The shares of people whom columns make unique; with a `unit`, people are counted by it, else rows are."""
 
     def __init__(self, source: Source, columns: Sequence[str], *, rows: int, unit: str | None) -> None:
-        """Take the columns that will be asked for together: they are grouped once, unless people of many rows are."""
+        """Take the columns that will be asked for together: they are grouped once."""
         self._source, self._rows, self._unit = source, rows, unit
         self._people = rows if unit is None else source.frequencies([unit]).distinct
         self._tables = Tables(_held(source, self._beside_unit(columns), rows=rows) if columns else source)
-        if columns and unit is None:
-            self._tables.frequencies(columns)  # the others are made from this one
+        if columns:
+            self._tables.frequencies(self._beside_unit(columns))  # the others are made from this one
 
     def share(self, columns: Sequence[str]) -> float:
         """Return the share of people whom these columns make unique together."""
@@ -30,8 +32,12 @@ class Uniqueness:
         return {name: self._share(Tables(source), [name]) for name, source in held}
 
     def _share(self, tables: Tables, columns: Sequence[str]) -> float:
-        counts = tables.frequencies(columns, unit=self._unit).counts
-        return min(1.0, int((counts == 1).sum()) / self._people)  # a person of several rows may be unique in several
+        if self._unit is None:
+            return int((tables.frequencies(columns).counts == 1).sum()) / self._people
+        pairs = tables.frequencies([*columns, self._unit])  # a person of several rows may be alone in several classes
+        members = pairs.classes(columns).members
+        alone = np.bincount(members)[members] == 1
+        return len(np.unique(pairs.codes[alone, -1])) / self._people
 
     def _beside_unit(self, columns: Sequence[str]) -> list[str]:
         return [*columns] if self._unit is None else [*columns, self._unit]

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+import pandas  # noqa: F401  pyarrow looks for it later, and swallows every signal that arrives meanwhile
 import pyarrow as pa
 import pyarrow.compute as pc
 

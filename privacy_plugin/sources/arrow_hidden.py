@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 def without_hidden(column: Any) -> Any:
     """Copy a nested column without the values under what is missing, however deep inside."""
-    if not pa.types.is_nested(column.type):
+    if not pa.types.is_nested(column.type) and not isinstance(column.type, pa.BaseExtensionType):
         return column
     if isinstance(column, pa.ChunkedArray):
         return pa.chunked_array([_shown(chunk) for chunk in column.chunks], type=column.type)
@@ -20,10 +20,14 @@ def _shown(array: Any) -> Any:
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return pa.ExtensionArray.from_storage(kind, _shown(array.storage))
+    if pa.types.is_union(kind):  # which stores values that no row has chosen
+        raise pa.ArrowNotImplementedError("unions")
     if pa.types.is_struct(kind):
         present = _kept(array.is_valid())
         members = [_shown(array.field(number).take(present)) for number in range(kind.num_fields)]
         return pa.StructArray.from_arrays(members, fields=list(kind), mask=array.is_null())
+    if pa.types.is_fixed_size_list(kind) and not kind.list_size:  # holds nothing, and Arrow would divide by its size
+        return array
     if pa.types.is_fixed_size_list(kind):
         first, size = array.offset * kind.list_size, kind.list_size
         present = _kept(np.repeat(array.is_valid().to_numpy(zero_copy_only=False), size))

@@ -188,6 +188,14 @@ def test_people_of_several_rows_are_counted_as_people() -> None:
     assert age.unique_with == 1.0  # each age belongs to one person, though to two rows
 
 
+def test_one_person_who_is_unique_a_hundred_times_is_one_person() -> None:
+    rows = [(0, f"street {number}") for number in range(100)]
+    rows += [(person, "home") for person in range(1, 100) for _ in range(2)]
+    found = propose(pd.DataFrame(rows, columns=["patient_id", "city"]), dataset="x")
+    (city,) = [column for column in found.columns if column.name == "city"]
+    assert city.unique_alone == 0.01
+
+
 def test_who_is_unique_by_a_column_alone_is_counted_as_people(tmp_path: Path, run: Run) -> None:
     """Two rows a person make no value unique among rows, though everybody stands alone by it."""
     persons = [n // 2 for n in range(100)]

@@ -101,6 +101,42 @@ HIDDEN = {
 }
 
 
+class Place(pa.ExtensionType):
+    """A type of somebody's own that is stored as a record."""
+
+    def __init__(self) -> None:
+        super().__init__(_RECORD.type, "tests.place")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type: Any, serialized: bytes) -> "Place":
+        return cls()
+
+
+def test_nothing_is_stored_under_a_missing_value_of_somebodys_own_type() -> None:
+    data = pa.table({"x": pa.ExtensionArray.from_storage(Place(), _RECORD)})
+    published = _published(open_source(data), ("x",))
+    stored = pa.chunked_array([chunk.storage for chunk in published.column("x").chunks])
+    assert published.schema.equals(data.schema)
+    assert all(SECRET.encode() not in bytes(part) for chunk in stored.chunks for part in chunk.buffers() if part)
+
+
+def test_lists_of_no_width_are_copied() -> None:
+    """Arrow divides by the width of what it is given, which ends the process."""
+    lists = pa.array([[], None, []], type=pa.list_(pa.int32(), 0))
+    published = _published(open_source(pa.table({"x": lists})), ("x",))
+    assert sorted(published.column("x").to_pylist(), key=repr) == [None, [], []]
+
+
+def test_a_slice_that_arrow_casts_wrongly_is_refused() -> None:
+    inner = pa.StructArray.from_arrays([pa.nulls(4)], names=["nothing"])
+    record = pa.StructArray.from_arrays([pa.array(list("abcd")).dictionary_encode(), inner], names=["text", "inner"])
+    with pytest.raises(SourceError, match="cast it to a plain type first"):
+        _published(open_source(pa.table({"x": record}).slice(2, 1)), ("x",))
+
+
 @pytest.mark.parametrize("case", HIDDEN)
 @pytest.mark.parametrize("frame", ["arrow", "arrow, sliced", "pandas", "polars"])
 def test_nothing_is_stored_under_what_is_missing(case: str, frame: str) -> None:
@@ -126,6 +162,9 @@ UNCOPIED = {
     "runs inside of a list": pa.ListArray.from_arrays([0, 1, 2], _RUNS),
     "runs of a dictionary": pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), _TEXTS.dictionary_encode()),
     "a view inside of a list": pa.array([[["a"]], [["b"]]], pa.list_(pa.list_view(pa.string()))),
+    "a union in a record": pa.StructArray.from_arrays(
+        [pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [_TEXTS, pa.array([1, 2])])], names=["field"]
+    ),
     "a union of a dictionary": pa.UnionArray.from_dense(
         pa.array([0, 0], pa.int8()), pa.array([0, 1], pa.int32()), [_TEXTS.dictionary_encode()]
     ),
