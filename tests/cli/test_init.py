@@ -10,7 +10,7 @@ import yaml
 
 import privacy_plugin as pp
 from privacy_plugin.demo.hospital import generate_hospital
-from privacy_plugin.errors import ColumnError, EmptyTableError, PolicyError
+from privacy_plugin.errors import EmptyTableError, PolicyError
 from privacy_plugin.hierarchy_specification import hierarchy_from_specification
 from privacy_plugin.proposals import uniqueness
 from privacy_plugin.proposals.column_profile import kind_of_values
@@ -358,14 +358,6 @@ def test_a_date_hierarchy_reads_the_dates_it_was_proposed_for(texts: list[str], 
     hierarchy_from_specification(column.hierarchy).levels(texts, column="seen")
 
 
-@pytest.mark.parametrize("mark", ["\t", "|"])
-def test_a_file_separated_otherwise_is_not_one_column(mark: str, tmp_path: Path, run: Run) -> None:
-    data = written(tmp_path, [mark.join(line.split(",")) for line in ["age,diagnosis", "30,zqflu", "41,zqcold"]])
-    result = run("init", data)
-    assert result.exit_code == 2
-    assert "separated by commas or semicolons, a .tsv by tabs" in words(result)
-
-
 def test_an_empty_table_has_no_proposal() -> None:
     with pytest.raises(EmptyTableError):
         propose(pd.DataFrame({"age": []}), dataset="x")
@@ -401,72 +393,6 @@ def test_names_that_yaml_would_misread() -> None:
 )
 def test_kinds_of_values(values: list[object], kind: str) -> None:
     assert kind_of_values(values) == kind  # type: ignore[arg-type]
-
-
-# What would pass for names is what one person has.
-HEADLESS = {
-    "values that repeat": [f"K{n},{(7, 23, 68)[n % 3]},{('zqillness', 'flu')[n % 2]}" for n in range(90)],
-    "two rows": ["zqname,34,flu", "Bob,41,cold"],
-    "two rows of text": ["zqname,f,flu", "Bob,m,cold"],
-    "one column": ["zqname", "Bob", "Eve"],
-    "a date": ["zqname,1980-01-01", "Bob,1990-12-31"],
-    "few that repeat": ["zqtown,zqflu", *["Bern,flu", "Basel,cold"] * 10],
-    "keys": ["ZQ1,x", "AB2,y", "CD3,z"],
-    "a missing number": ["zqname,unbekannt", "Bob,34", "Eve,41"],
-    "streets and towns": ["zqweg 12,Kanton zqbern", "Bahnhofstrasse 7,Neustadt", "rue de Lyon,Paris"],
-    "addresses": ["zqmail@x.org,zq", "b@x.org,y", "c@x.org,z"],
-    "amounts": ['"1.234,56",zqname', '"7,50",Bob', '"8,10",Eve'],
-    "a missing number and another": ["zqname,unknown,3", "Bob,34,4", "Eve,41,5"],
-}
-HEADED = {
-    "a number": ["name,age", "Bob,34"],
-    "numbers": ["Vorname,Alter,PLZ", "Bob,34,8001"],
-    "codes": ["zip5,age", "02138,34", "02139,41"],
-    "ticked": ["red,blue,age", "red,,30", ",blue,41"],
-    "known words": ["city,diagnosis", "Bern,flu", "Basel,cold"],
-    "texts that repeat": ["Farbe,Form", *["rot,rund", "blau,oval"] * 30],
-}
-QUESTIONS = ["1,2,3", *(f"{n % 5 + 1},{n % 3 + 1},{n % 4 + 1}" for n in range(60))]
-
-
-def written(folder: Path, lines: list[str]) -> Path:
-    path = folder / "answers.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("case", HEADLESS)
-def test_a_first_line_that_is_a_row_is_refused_and_not_shown(case: str, tmp_path: Path, run: Run) -> None:
-    data, proposed = written(tmp_path, HEADLESS[case]), tmp_path / "proposed.yaml"
-    for options in ([], ["--reveal"]):
-        result = run("init", data, "-o", proposed, *options)
-        assert result.exit_code == 2
-        assert "must name the columns. If it does, say so with --header" in words(result)
-        assert "zq" not in (result.stdout + result.stderr).lower()
-    assert not proposed.exists()
-
-
-@pytest.mark.parametrize("case", HEADED)
-def test_a_first_line_unlike_the_others_names_the_columns(case: str, tmp_path: Path, run: Run) -> None:
-    assert run("init", written(tmp_path, HEADED[case])).exit_code == 0
-
-
-@pytest.mark.parametrize("lines", [QUESTIONS, ["country,2023,2024", "CH,1,2", "FR,3,4"], ["city", "Bern", "Basel"]])
-def test_whoever_knows_that_names_are_names_says_so(lines: list[str], tmp_path: Path, run: Run) -> None:
-    data = written(tmp_path, lines)
-    assert run("init", data).exit_code == 2
-    result = run("init", data, "--header")
-    assert result.exit_code == 0
-    assert all(name in result.stdout for name in lines[0].split(","))
-
-
-def test_columns_ticked_with_their_own_name_are_names() -> None:
-    ticked = pd.DataFrame({"red": ["red", None] * 30, "blue": [None, "blue"] * 30, "age": [20, 30, 40] * 20})
-    assert len(propose(ticked, dataset="survey").columns) == 3
-    ill = pd.DataFrame({"flu": ["flu", "cold"] * 30})
-    with pytest.raises(ColumnError, match="1 of 1 columns"):
-        propose(ill, dataset="visits", reveal=True)
-    assert len(propose(ill, dataset="visits", header=True).columns) == 1
 
 
 def test_a_proposal_without_quasi_identifiers_does_not_say_that_nobody_is_unique() -> None:
