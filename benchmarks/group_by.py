@@ -10,7 +10,7 @@ PostgreSQL works elsewhere, so for it only the clock counts.
 Databases hand their groups over as rows. DuckDB has more ways: "duckdb-rows" is the same, "duckdb-frame" is a pandas
 frame, "duckdb-coded" an Arrow table whose columns Arrow has numbered, and "duckdb" an Arrow table that nobody looks at:
 to number the texts in it, which is where looking begins, takes Arrow itself most of the 10% that the target allows.
-What we add depends on the groups and not on the rows, so "duckdb-tenfold" has ten times the rows, again beside an unread
+What we add depends on the groups and not on the rows, so "duckdb-tenfold" has ten times the rows, beside an unread
 Arrow table. With `--columns 3` there are 600 groups, with 4 there are 32,731, and with 5, the day of birth among them,
 nearly everybody is alone.
 
