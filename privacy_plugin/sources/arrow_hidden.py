@@ -8,7 +8,11 @@ import pyarrow.compute as pc
 
 
 def without_hidden(column: Any) -> Any:
-    """Copy a nested column without the values under what is missing, however deep inside."""
+    """Copy a nested column without the values under what is missing, however deep inside.
+
+    Unions are refused: they store values that no row has chosen, and members may mean the same (1 and 1.0), of which
+    nothing here could write one for the other.
+    """
     if not pa.types.is_nested(column.type) and not isinstance(column.type, pa.BaseExtensionType):
         return column
     if isinstance(column, pa.ChunkedArray):
@@ -20,7 +24,7 @@ def _shown(array: Any) -> Any:
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return pa.ExtensionArray.from_storage(kind, _shown(array.storage))
-    if pa.types.is_union(kind):  # which stores values that no row has chosen
+    if pa.types.is_union(kind):
         raise pa.ArrowNotImplementedError("unions")
     if pa.types.is_struct(kind):
         present = _kept(array.is_valid())

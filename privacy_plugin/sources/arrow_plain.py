@@ -37,12 +37,7 @@ def with_used_values(column: Any) -> Any:
 
 
 def _one_form(column: Any) -> Any:
-    """Make NaN missing, -0.0 and 0.0 one by adding zero, and days of what is called a day and may have hours.
-
-    Members of a union may mean the same, the number 1 and 1.0; nothing here could write one for the other.
-    """
-    if pa.types.is_union(column.type):
-        raise pa.ArrowNotImplementedError("unions")
+    """Make NaN missing, -0.0 and 0.0 one by adding zero, and days of what is called a day and may have hours."""
     if isinstance(column.type, pa.BaseExtensionType):
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         made = [pa.ExtensionArray.from_storage(column.type, _one_form(chunk.storage)) for chunk in chunks]
@@ -107,6 +102,4 @@ def _decoded(kind: Any) -> Any:
         return pa.map_(_decoded(kind.key_type), _decoded(kind.item_type), keys_sorted=kind.keys_sorted)
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _decoded(field.type)) for field in kind])
-    if pa.types.is_union(kind):
-        raise pa.ArrowNotImplementedError("unions")
     return kind
