@@ -20,8 +20,8 @@ import pandas as pd
 from disclosure import QUASI_IDENTIFIERS, adult
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.bucket_dealing import deal
-from privacy_plugin.anonymizers.bucket_division import divide, is_safe
+from privacy_plugin.anonymizers.bucketization.dealing import deal
+from privacy_plugin.anonymizers.bucketization.division import divide, is_safe
 
 LIMIT = Fraction(3, 5)
 World = tuple[int, ...]

@@ -14,9 +14,9 @@ from generated_tables import accuracy, adult, grouped_table, msnbc, without_nois
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.row_items import RowItems
-from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
-from privacy_plugin.kernels.krimp import krimp
+from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets, frequent_itemsets
+from privacy_plugin.metrics.itemsets.krimp import krimp
 
 # Records, items, Krimp %; frequent, kept, false negatives, false positives; NFD of the kept; naive Bayes of the
 # original and of the generated table.

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.losses import LOSSES
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.generalization import loss_against_k
+from privacy_plugin.generalization.generalize import loss_against_k
+from privacy_plugin.generalization.losses import LOSSES
 
 SAMPLED = 40
 K5 = pp.require("k_anonymity", at_least=5)
@@ -74,8 +74,8 @@ def by_pandas(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int)
 
 def check_sample(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], found: Mapping[Any, int]) -> None:
     """Show that both sides count the same."""
-    from privacy_plugin.kernels.lattice import suppressed_counts
-    from privacy_plugin.plan import lay_over
+    from privacy_plugin.generalization.plan import lay_over
+    from privacy_plugin.generalization.walk.counts import suppressed_counts
     from privacy_plugin.sources import frequency_table
 
     table = frequency_table(frame, list(hierarchies))

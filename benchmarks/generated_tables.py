@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from itemset_files import Row, columns_of, find, groups_of, read_database, read_numbers, read_visits
 
-from privacy_plugin.anonymizers.code_tree import exact_code_tree
 from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.synthesis.code_tree import exact_code_tree
 from privacy_plugin.frequency import FrequencyTable
 
 SEED = 1

@@ -13,8 +13,8 @@ from typing import Any
 
 from itemset_files import Row, find, grouped, read_database, read_visits
 
-from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
-from privacy_plugin.kernels.krimp import krimp
+from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets, frequent_itemsets
+from privacy_plugin.metrics.itemsets.krimp import krimp
 
 FREQUENT = {"led7": 411, "nursery": 179, "pendigits": 684, "letrecog": 9_172, "adult": 26_573, "msnbc": 99}
 BESIDE_PYTHON = ("led7", "nursery", "pendigits")  # it needs minutes for the others

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from privacy_plugin.kernels.lattice import suppressed_counts
+from privacy_plugin.generalization.walk.counts import suppressed_counts
 
 K = 5
 

@@ -21,8 +21,8 @@ from presence_paper import Outcome, Switches, World, sfalm
 import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
-from privacy_plugin.measuring import Tables
-from privacy_plugin.metrics.delta_presence import delta_presence
+from privacy_plugin.measuring.measure import Tables
+from privacy_plugin.metrics.presence.delta_presence import delta_presence
 from privacy_plugin.sources import open_source
 
 COLUMNS = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]

@@ -19,12 +19,12 @@ import numpy as np
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
-from privacy_plugin.kernels.presence import presence_confidence_bounds
+from privacy_plugin.metrics.presence.confidence import presence_confidence_bounds
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.kernels import presence_paper as paper
-from tests.kernels.presence_paper import minimum_dominant_subset, paper_confidence
+from tests.metrics import presence_paper as paper
+from tests.metrics.presence_paper import minimum_dominant_subset, paper_confidence
 
 Node = tuple[int, ...]
 

@@ -19,9 +19,9 @@ import pandas as pd
 from privacy_score_thesis import thesis_scores
 
 import privacy_plugin as pp
-from privacy_plugin.kernels.score import estimate_work, score, witnesses
-from privacy_plugin.kernels.score_relation import Relation, make_relation
-from privacy_plugin.kernels.score_repair import greedy_repair, minimal_non_faces
+from privacy_plugin.anonymizers.repair.repair_loops import greedy_repair, minimal_non_faces
+from privacy_plugin.metrics.privacy_score.relation import Relation, make_relation
+from privacy_plugin.metrics.privacy_score.scores import estimate_work, score, witnesses
 
 LEAST_RATIO = 1_000  # wherever the thesis' algorithm needs a second
 

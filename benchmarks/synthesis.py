@@ -20,8 +20,8 @@ import numpy as np
 from generated_tables import accuracy, adult, decoded, without_noise
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.literal_tree import literal_tree
-from privacy_plugin.anonymizers.reached_rows import ExactRows
+from privacy_plugin.anonymizers.synthesis.literal_tree import literal_tree
+from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows
 from privacy_plugin.errors import TooLargeError
 
 CLASS = "c14"

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from privacy_plugin.anonymizers.sampling import sampling_delta, smallest_k
-    from privacy_plugin.anonymizers.sanitized_krimp import sanitized_krimp
-    from privacy_plugin.certificate import CertificateStore
+    from privacy_plugin.anonymizers.bucketization.bucketize import bucketize
+    from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import epsilon_safe_lattice
+    from privacy_plugin.anonymizers.epsilon_safe.good_node_probabilities import good_node_probabilities
+    from privacy_plugin.anonymizers.epsilon_safe.sampling import sampling_delta, smallest_k
+    from privacy_plugin.anonymizers.itemsets.itemset_releases import private_itemsets, randomized_itemset_counts
+    from privacy_plugin.anonymizers.itemsets.sanitized_krimp import sanitized_krimp
+    from privacy_plugin.anonymizers.multidimensional_presence import multidimensional_presence
+    from privacy_plugin.anonymizers.randomized_response import randomized_response
+    from privacy_plugin.anonymizers.repair.score_repair import fill_holes, greedy_repair
+    from privacy_plugin.anonymizers.synthesis.synthesize import synthesize
     from privacy_plugin.errors import PrivacyPluginError
     from privacy_plugin.frequency import FrequencyTable
     from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -22,38 +29,31 @@ if TYPE_CHECKING:
         tree_hierarchy,
     )
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
-    from privacy_plugin.functions.audit_channel import audit_channel
-    from privacy_plugin.functions.audit_generated import audit_generated
-    from privacy_plugin.functions.bucketize import bucketize
-    from privacy_plugin.functions.disclosure_of_given_knowledge import disclosure_of_given_knowledge
-    from privacy_plugin.functions.epsilon_safe_lattice import epsilon_safe_lattice
-    from privacy_plugin.functions.good_node_probabilities import good_node_probabilities
-    from privacy_plugin.functions.itemset_releases import private_itemsets, randomized_itemset_counts
-    from privacy_plugin.functions.multidimensional_presence import multidimensional_presence
-    from privacy_plugin.functions.population_marginals import population_marginals
-    from privacy_plugin.functions.randomized_response import randomized_response
-    from privacy_plugin.functions.score_repair import fill_holes, greedy_repair
-    from privacy_plugin.functions.synthesize import synthesize
-    from privacy_plugin.gate import Verdict
-    from privacy_plugin.generalization import generalize
-    from privacy_plugin.kernels.presence_harm import presence_bounds
+    from privacy_plugin.gate.certificate import CertificateStore
+    from privacy_plugin.gate.verdict import Verdict
+    from privacy_plugin.generalization.generalize import generalize
+    from privacy_plugin.generalization.plan import Plan, load_plan
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger.in_use import using_ledger
-    from privacy_plugin.metrics.channel import epsilon_dependence
+    from privacy_plugin.measuring.audit_channel import audit_channel
+    from privacy_plugin.measuring.audit_generated import audit_generated
+    from privacy_plugin.measuring.disclosure_of_given_knowledge import disclosure_of_given_knowledge
+    from privacy_plugin.measuring.population_marginals import population_marginals
     from privacy_plugin.metrics.compression_difference import CompressionDifference
-    from privacy_plugin.metrics.delta_presence import DeltaPresence
-    from privacy_plugin.metrics.exact_releases import count_dependence, histogram_dependence
+    from privacy_plugin.metrics.dependence.channel import epsilon_dependence
+    from privacy_plugin.metrics.dependence.exact_releases import count_dependence, histogram_dependence
     from privacy_plugin.metrics.itemset_difference import ItemsetDifference
     from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
-    from privacy_plugin.metrics.maximum_disclosure import DisclosureMeasurement
+    from privacy_plugin.metrics.maximum_disclosure.metric import DisclosureMeasurement
     from privacy_plugin.metrics.measurement import Measurement
-    from privacy_plugin.metrics.presence_confidence import PresenceConfidence
+    from privacy_plugin.metrics.presence.delta_presence import DeltaPresence
+    from privacy_plugin.metrics.presence.harm import presence_bounds
+    from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
+    from privacy_plugin.metrics.privacy_score.result import PrivacyScore
     from privacy_plugin.metrics.repeated_records import RepeatedRecords
-    from privacy_plugin.metrics.score_result import PrivacyScore
     from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
-    from privacy_plugin.plan import Plan, load_plan
-    from privacy_plugin.policy import Policy
-    from privacy_plugin.requirement import Finding, Requirement, require
+    from privacy_plugin.policy.policy import Policy
+    from privacy_plugin.requirements.requirement import Finding, Requirement, require
     from privacy_plugin.sources import frequency_table, sql_table
 
     # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
@@ -77,47 +77,47 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "CertificateStore": "certificate",
-    "Finding": "requirement",
+    "CertificateStore": "gate.certificate",
+    "Finding": "requirements.requirement",
     "FrequencyTable": "frequency",
     "Hierarchy": "frequency.hierarchy",
     "Measurement": "metrics.measurement",
-    "Plan": "plan",
-    "Policy": "policy",
+    "Plan": "generalization.plan",
+    "Policy": "policy.policy",
     "PrivacyPluginError": "errors",
-    "Requirement": "requirement",
-    "Verdict": "gate",
+    "Requirement": "requirements.requirement",
+    "Verdict": "gate.verdict",
     "BudgetLedger": "ledger",
-    "audit_channel": "functions.audit_channel",
-    "audit_generated": "functions.audit_generated",
-    "bucketize": "functions.bucketize",
-    "count_dependence": "metrics.exact_releases",
+    "audit_channel": "measuring.audit_channel",
+    "audit_generated": "measuring.audit_generated",
+    "bucketize": "anonymizers.bucketization.bucketize",
+    "count_dependence": "metrics.dependence.exact_releases",
     "date_hierarchy": "frequency.hierarchy_builders",
-    "disclosure_of_given_knowledge": "functions.disclosure_of_given_knowledge",
-    "epsilon_dependence": "metrics.channel",
-    "epsilon_safe_lattice": "functions.epsilon_safe_lattice",
-    "fill_holes": "functions.score_repair",
+    "disclosure_of_given_knowledge": "measuring.disclosure_of_given_knowledge",
+    "epsilon_dependence": "metrics.dependence.channel",
+    "epsilon_safe_lattice": "anonymizers.epsilon_safe.epsilon_safe_lattice",
+    "fill_holes": "anonymizers.repair.score_repair",
     "frequency_table": "sources",
-    "generalize": "generalization",
-    "good_node_probabilities": "functions.good_node_probabilities",
-    "greedy_repair": "functions.score_repair",
-    "histogram_dependence": "metrics.exact_releases",
+    "generalize": "generalization.generalize",
+    "good_node_probabilities": "anonymizers.epsilon_safe.good_node_probabilities",
+    "greedy_repair": "anonymizers.repair.score_repair",
+    "histogram_dependence": "metrics.dependence.exact_releases",
     "interval_hierarchy": "frequency.hierarchy_builders",
-    "load_plan": "plan",
+    "load_plan": "generalization.plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
-    "multidimensional_presence": "functions.multidimensional_presence",
-    "population_marginals": "functions.population_marginals",
-    "presence_bounds": "kernels.presence_harm",
-    "private_itemsets": "functions.itemset_releases",
-    "randomized_itemset_counts": "functions.itemset_releases",
-    "randomized_response": "functions.randomized_response",
+    "multidimensional_presence": "anonymizers.multidimensional_presence",
+    "population_marginals": "measuring.population_marginals",
+    "presence_bounds": "metrics.presence.harm",
+    "private_itemsets": "anonymizers.itemsets.itemset_releases",
+    "randomized_itemset_counts": "anonymizers.itemsets.itemset_releases",
+    "randomized_response": "anonymizers.randomized_response",
     "read_hierarchy": "frequency.hierarchy_files",
-    "require": "requirement",
-    "sampling_delta": "anonymizers.sampling",
-    "sanitized_krimp": "anonymizers.sanitized_krimp",
-    "smallest_k": "anonymizers.sampling",
+    "require": "requirements.requirement",
+    "sampling_delta": "anonymizers.epsilon_safe.sampling",
+    "sanitized_krimp": "anonymizers.itemsets.sanitized_krimp",
+    "smallest_k": "anonymizers.epsilon_safe.sampling",
     "sql_table": "sources",
-    "synthesize": "functions.synthesize",
+    "synthesize": "anonymizers.synthesis.synthesize",
     "tree_hierarchy": "frequency.hierarchy_builders",
     "using_ledger": "ledger.in_use",
     "write_hierarchy": "frequency.hierarchy_files",
@@ -196,7 +196,7 @@ if not TYPE_CHECKING:  # a type checker knows every name, and is to say where on
 
     def __getattr__(name: str) -> Any:
         if name in _METRICS:
-            value = import_module("privacy_plugin.measuring").public_function(name)
+            value = import_module("privacy_plugin.measuring.measure").public_function(name)
         elif name in _HOMES:
             value = getattr(import_module(f"privacy_plugin.{_HOMES[name]}"), name)
         else:

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
-from privacy_plugin.commands.app import app
+from privacy_plugin.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -1,1 +1,109 @@
-../../definitions.py
+"""The reference pipeline: a hospital's visits, released as they are (the gate refuses) and generalized (it passes).
+
+Start it with `dagster dev -m privacy_plugin.demo.definitions`, and under Jobs launch `release_as_is` (red), then
+`release_anonymized` (green). PRIVACY_PLUGIN_WAREHOUSE names the database (a SQLAlchemy URL), PRIVACY_PLUGIN_OUTPUT the
+folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers block links to local files:
+to click on the reports, serve their folder on the loopback address (`python -m http.server --bind 127.0.0.1
+--directory demo-output/reports 8000`) and put that address in PRIVACY_PLUGIN_REPORTS_URL.
+"""
+
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+
+import dagster as dg
+
+from privacy_plugin.demo.hospital import load_hospital
+from privacy_plugin.orchestration import (
+    CertificateStoreResource,
+    WarehouseResource,
+    build_anonymized_asset,
+    build_candidate_asset,
+    build_privacy_checks,
+    build_release_asset,
+    when_gate_passed,
+)
+from privacy_plugin.policy.policy import Policy
+
+ROWS = int(os.environ.get("PRIVACY_PLUGIN_DEMO_ROWS", "1000000"))
+POLICY = Policy.load(str(files("privacy_plugin.demo") / "policy.yaml"))
+
+
+@dg.multi_asset(
+    specs=[
+        dg.AssetSpec("hospital_visits", description="A generated year of visits, one a person.", group_name="sources"),
+        dg.AssetSpec("population_register", description="The people they were drawn from.", group_name="sources"),
+    ]
+)
+def hospital(warehouse: WarehouseResource) -> Iterator[dg.MaterializeResult[None]]:
+    """Generate both tables anew, from the same seed."""
+    load_hospital(warehouse.engine, rows=ROWS, seed=7)
+    yield dg.MaterializeResult(asset_key="hospital_visits", metadata={"dagster/row_count": ROWS})
+    yield dg.MaterializeResult(asset_key="population_register")
+
+
+defs = dg.Definitions(
+    assets=[
+        hospital,
+        build_candidate_asset(
+            name="visits_as_is",
+            asset="hospital_visits",
+            policy=POLICY,
+            table="hospital_visits",
+            group_name="candidates",
+        ),
+        build_anonymized_asset(
+            name="visits_anonymized",
+            asset="hospital_visits",
+            policy=POLICY,
+            table="hospital_visits",
+            population_table="population_register",
+            group_name="candidates",
+        ),
+        build_release_asset(
+            name="visits_as_is_release",
+            asset="visits_as_is",
+            policy=POLICY,
+            table="visits_as_is",
+            population_table="population_register",
+            group_name="releases",
+            automation_condition=when_gate_passed(),
+        ),
+        build_release_asset(
+            name="visits_release",
+            asset="visits_anonymized",
+            policy=POLICY,
+            table="visits_anonymized",
+            population_table="population_register",
+            group_name="releases",
+            automation_condition=when_gate_passed(),
+        ),
+    ],
+    asset_checks=[
+        build_privacy_checks(
+            asset="visits_as_is", policy=POLICY, table="visits_as_is", population_table="population_register"
+        ),
+        build_privacy_checks(
+            asset="visits_anonymized", policy=POLICY, table="visits_anonymized", population_table="population_register"
+        ),
+    ],
+    jobs=[
+        dg.define_asset_job(
+            "release_as_is",
+            selection=["hospital_visits", "population_register", "visits_as_is", "visits_as_is_release"],
+            executor_def=dg.in_process_executor,
+            description="Tries to release the table as it is; the gate closes and nothing is released.",
+        ),
+        dg.define_asset_job(
+            "release_anonymized",
+            selection=["hospital_visits", "population_register", "visits_anonymized", "visits_release"],
+            executor_def=dg.in_process_executor,
+            description="Generalizes the table, judges it, and releases it under a certificate.",
+        ),
+    ],
+    resources={
+        "warehouse": WarehouseResource.from_environment(),
+        "certificates": CertificateStoreResource.from_environment(),
+    },
+    executor=dg.in_process_executor,
+)

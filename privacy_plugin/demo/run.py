@@ -18,12 +18,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from privacy_plugin.certificate import Certificate
-from privacy_plugin.commands.anonymized import plan_table, plan_words
-from privacy_plugin.commands.terminal import BAD_INPUT, FAILED, PASSED
-from privacy_plugin.commands.verdicts import show_verdict
-from privacy_plugin.plan import Plan, load_plan
-from privacy_plugin.policy import Policy
+from privacy_plugin.cli.anonymized import plan_table, plan_words
+from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED
+from privacy_plugin.cli.verdicts import show_verdict
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.generalization.plan import Plan, load_plan
+from privacy_plugin.policy.policy import Policy
 
 _DEFINITIONS = "privacy_plugin.demo.definitions"
 _ANONYMIZED = "visits_anonymized"

@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
-from privacy_plugin.sources.sql_address import database_url
-from privacy_plugin.sources.sql_errors import driver_word_for
+from privacy_plugin.sources.sql.address import database_url
+from privacy_plugin.sources.sql.errors import driver_word_for
 
 _NO_LEDGER = "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
 

@@ -15,7 +15,7 @@ from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import metric
 
 if TYPE_CHECKING:
-    from privacy_plugin.kernels.krimp import CodeTable
+    from privacy_plugin.metrics.itemsets.krimp import CodeTable
 
 _MOST_CANDIDATES = 2_000_000
 _ROUNDING = 1e-9
@@ -124,8 +124,8 @@ class _Coded:
 
     @classmethod
     def of(cls, data: Transactions, support: Fraction, items: int) -> "_Coded":
-        from privacy_plugin.kernels.itemsets import closed_itemsets
-        from privacy_plugin.kernels.krimp import krimp
+        from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets
+        from privacy_plugin.metrics.itemsets.krimp import krimp
 
         rows = {"items": data.items, "offsets": data.offsets, "counts": data.counts}
         candidates = closed_itemsets(**rows, support=data.least(support), most=_MOST_CANDIDATES)
@@ -146,7 +146,7 @@ class _Coded:
 
     def bits_of(self, data: Transactions) -> float:
         """Return how many bits the rows of a table need in this code table."""
-        from privacy_plugin.kernels.krimp_cover import cover_usage
+        from privacy_plugin.metrics.itemsets.krimp_cover import cover_usage
 
         usage, single = cover_usage(
             items=data.items,

@@ -120,7 +120,7 @@ def _frequent_in_either(
     real: Transactions, made: Transactions, support: Fraction
 ) -> tuple[list[tuple[int, ...]], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return the itemsets that are frequent in one of the tables at least, and in which."""
-    from privacy_plugin.kernels.itemsets import frequent_itemsets
+    from privacy_plugin.metrics.itemsets.itemsets import frequent_itemsets
 
     ours, theirs = (
         frequent_itemsets(items=t.items, offsets=t.offsets, counts=t.counts, support=t.least(support)).sets()
@@ -134,7 +134,7 @@ def _frequent_in_either(
 
 def _apart(real: Transactions, made: Transactions, every: list[tuple[int, ...]], items: int) -> npt.NDArray[np.float64]:
     """Return for every itemset the difference of its supports over its support in the original."""
-    from privacy_plugin.kernels.itemset_search import item_bitsets, supports
+    from privacy_plugin.metrics.itemsets.search import item_bitsets, supports
 
     flat = np.array([item for itemset in every for item in itemset], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([len(itemset) for itemset in every], dtype=np.int64)]).astype(np.int64)

@@ -170,7 +170,7 @@ def metric(
 
 
 def metrics() -> Mapping[str, Metric]:
-    """Return every declared metric by name: one file of this room each."""
+    """Return every declared metric by name: one file, or one folder, of this room each."""
     package = importlib.import_module("privacy_plugin.metrics")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"privacy_plugin.metrics.{module.name}")

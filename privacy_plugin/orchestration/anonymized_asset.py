@@ -6,16 +6,16 @@ from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.anonymizing import Anonymized, anonymize
+from privacy_plugin.anonymizers.anonymize import Anonymized, anonymize
+from privacy_plugin.anonymizers.multidimensional_presence import PresenceGeneralization
+from privacy_plugin.anonymizers.randomized_methods import Draw
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.level_words import level_words
-from privacy_plugin.functions.multidimensional_presence import PresenceGeneralization
-from privacy_plugin.methods.draws import Draw
+from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset, population_of
-from privacy_plugin.plan import Plan
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 
 def build_anonymized_asset(

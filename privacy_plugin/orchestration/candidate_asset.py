@@ -8,7 +8,7 @@ import dagster as dg
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 
 def build_candidate_asset(

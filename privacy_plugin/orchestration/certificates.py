@@ -10,9 +10,9 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from privacy_plugin.certificate import Certificate, CertificateStore
+from privacy_plugin.atomic_write import beside
+from privacy_plugin.gate.certificate import Certificate, CertificateStore
 from privacy_plugin.orchestration.launching import replaced_at_launch, require_as_defined
-from privacy_plugin.whole_files import beside
 
 OUTPUT_VARIABLE = "PRIVACY_PLUGIN_OUTPUT"
 REPORTS_VARIABLE = "PRIVACY_PLUGIN_REPORTS_URL"

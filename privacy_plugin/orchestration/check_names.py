@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from privacy_plugin.requirement import Requirement
+from privacy_plugin.requirements.requirement import Requirement
 
 STRUCTURE = "privacy_structure"
 GREAT_EXPECTATIONS = "great_expectations"
@@ -12,7 +12,7 @@ GREAT_EXPECTATIONS = "great_expectations"
 def check_names(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     """Name the checks of some requirements; a limit is no part of a name, so that plots outlive its change.
 
-    >>> from privacy_plugin.requirement import require
+    >>> from privacy_plugin.requirements.requirement import require
     >>> check_names([require("k_anonymity", at_least=5), require("l_diversity", variant="entropy", at_least=2)])
     ('k_anonymity', 'l_diversity_entropy')
     """

@@ -7,12 +7,12 @@ from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.certificate import Certificate
-from privacy_plugin.gate import Verdict, in_lines
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.verdict import Verdict, in_lines
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.orchestration.check_names import STRUCTURE, check_names
-from privacy_plugin.policy import Policy
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _SCHEMA = dg.TableSchema(
     columns=[

@@ -17,8 +17,8 @@ from privacy_plugin.orchestration.release_asset import build_release_asset
 from privacy_plugin.orchestration.scaffolding import PrivacyGateScaffolder
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.orchestration.warehouse import WarehouseResource
-from privacy_plugin.policy import Policy
-from privacy_plugin.sources.sql_address import found_from
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.sources.sql.address import found_from
 
 
 class _ResourceNames(TypedDict):

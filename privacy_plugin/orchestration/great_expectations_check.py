@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 
 def second_opinion(

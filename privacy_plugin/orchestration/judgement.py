@@ -8,13 +8,13 @@ from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import PrivacyPluginError
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.door import told_without_values, words_of
-from privacy_plugin.plan import Plan, load_plan
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 
 @dataclass(frozen=True, kw_only=True)

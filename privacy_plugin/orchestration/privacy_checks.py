@@ -18,7 +18,7 @@ from privacy_plugin.orchestration.great_expectations_check import second_opinion
 from privacy_plugin.orchestration.judgement import Judgement, judge_and_record
 from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.upstream import Asset, Upstream, partition_of, partitions_of, population_of, upstream
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 Via = Literal["native", "great_expectations"]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import CertificateError, ParameterError
+from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.ledgers import ledger_of
 from privacy_plugin.orchestration.step import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.joining import opened_beside
 

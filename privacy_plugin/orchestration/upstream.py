@@ -9,7 +9,7 @@ import dagster as dg
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.time_windows import require_keys_like_moments, window_of
-from privacy_plugin.sources.sql_origin import split_name
+from privacy_plugin.sources.sql.origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec
 StepContext = dg.AssetExecutionContext | dg.AssetCheckExecutionContext

@@ -14,8 +14,8 @@ from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError, require_column
 from privacy_plugin.sources import SqlTable, sql_table
-from privacy_plugin.sources.sql_address import database_url, file_of
-from privacy_plugin.sources.sql_origin import quote_name, split_name
+from privacy_plugin.sources.sql.address import database_url, file_of
+from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
 DEFAULT_URL = "duckdb:///demo-output/warehouse.duckdb"

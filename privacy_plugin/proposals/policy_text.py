@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.methods import METHODS
+from privacy_plugin.anonymizers.registry import METHODS
 from privacy_plugin.proposals.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from privacy_plugin.measuring import Tables
+from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.frequency_source import FrequencySource
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.report.markup import Markup
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 
 @dataclass(frozen=True, kw_only=True)

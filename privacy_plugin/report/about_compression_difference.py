@@ -4,7 +4,7 @@ from privacy_plugin.metrics.compression_difference import CompressionDifference
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.comparison_chart import comparison, share
 from privacy_plugin.report.markup import Markup
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 _NAMES = {
     "original": "original, in its own code table",

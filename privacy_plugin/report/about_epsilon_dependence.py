@@ -2,13 +2,13 @@
 
 import math
 
-from privacy_plugin.metrics.channel import Factor, probabilities
+from privacy_plugin.metrics.dependence.channel import Factor, probabilities
 from privacy_plugin.metrics.measurement import Measurement, plain
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.comparison_chart import Bar, held_against, tone
 from privacy_plugin.report.drawing import drawing, shape, words
 from privacy_plugin.report.markup import Markup, element
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _MOST_DRAWN = 16
 _CELL = 40.0

@@ -5,7 +5,7 @@ from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.comparison_chart import Bar, comparison
 from privacy_plugin.report.markup import Child, Markup, element, table
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _TONES = {"kept": "meets", "lost": "fails", "false": "fails"}
 _WORDS = {"kept": "frequent in both: kept", "lost": "in the original only: lost", "false": "made up: false"}

@@ -1,10 +1,10 @@
 """Maximum disclosure in the report: the worst knowledge in words, and the curve over the number of facts."""
 
-from privacy_plugin.metrics.maximum_disclosure import DisclosureMeasurement
+from privacy_plugin.metrics.maximum_disclosure.metric import DisclosureMeasurement
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.disclosure_curve import band_chart, curve_chart
 from privacy_plugin.report.markup import Markup, element, table
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _KINDS = {"implications": "implications", "negations": "negations only"}
 

@@ -1,10 +1,10 @@
 """Confidence of delta-presence in the report: what was assumed, what is covered, and the confidence curve."""
 
-from privacy_plugin.metrics.presence_confidence import PresenceConfidence
+from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.confidence_curve import confidence_chart, reached
 from privacy_plugin.report.markup import Markup, element, table
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _MOST_LINES = 20
 

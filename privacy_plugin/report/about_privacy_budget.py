@@ -4,7 +4,7 @@ from typing import Any
 
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.markup import Child, Markup, definitions, element
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 
 def _section(finding: Finding) -> Markup | None:

@@ -1,12 +1,12 @@
 """The privacy score in the report: its spread, the most revealing combinations, and small tables as a picture."""
 
-from privacy_plugin.metrics.score_result import PrivacyScore
-from privacy_plugin.metrics.score_topology import dowker_complex
+from privacy_plugin.metrics.privacy_score.result import PrivacyScore
+from privacy_plugin.metrics.privacy_score.topology import dowker_complex
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.markup import Child, Markup, element, table
 from privacy_plugin.report.score_complex import complex_picture
 from privacy_plugin.report.score_distribution import distribution
-from privacy_plugin.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, shown
 
 _COMBINATIONS = 8
 _MOST_PEOPLE_DRAWN = 40  # distinct rows: more make a picture of lines only

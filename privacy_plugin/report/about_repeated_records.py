@@ -4,7 +4,7 @@ from privacy_plugin.metrics.repeated_records import RepeatedRecords
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.comparison_chart import held_against, share, tone
 from privacy_plugin.report.markup import Markup
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 _NAMES = {
     "repeated": "generated rows that occur in the original",

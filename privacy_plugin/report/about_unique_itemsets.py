@@ -4,7 +4,7 @@ from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.comparison_chart import Bar, held_against, share, tone
 from privacy_plugin.report.markup import Markup
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 
 def _section(finding: Finding) -> Markup | None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Markup, element
-from privacy_plugin.requirement import Finding, counted_people
+from privacy_plugin.requirements.requirement import Finding, counted_people
 
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.limits import Limit
 from privacy_plugin.metrics.measurement import Spread
+from privacy_plugin.requirements.limits import Limit
 
 _MOST_EXACT = 10
 _STEPS = 8

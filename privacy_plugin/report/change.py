@@ -1,8 +1,8 @@
 """What a generalization does to the table: levels, loss, suppressed rows; or regions, and what they reached."""
 
+from privacy_plugin.anonymizers.multidimensional_presence import PresenceGeneralization
 from privacy_plugin.frequency.level_words import level_words
-from privacy_plugin.functions.multidimensional_presence import PresenceGeneralization
-from privacy_plugin.plan import Plan
+from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.lattice import lattice_figures, loss_words, search_words
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from privacy_plugin.report.drawing import drawing, line, shape, words
 from privacy_plugin.report.markup import Child, Markup, element, table
-from privacy_plugin.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 8.0, 372.0
 _STEP, _THICK, _TOP = 36.0, 13.0, 6.0

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privacy_plugin.certificate import Certificate
+from privacy_plugin.anonymizers.recoding_methods import Found
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.gate import Verdict
-from privacy_plugin.methods.recoders import Found
-from privacy_plugin.policy import Policy
-from privacy_plugin.requirement import Finding
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.requirements.requirement import Finding
 
 
 @dataclass(frozen=True, kw_only=True)

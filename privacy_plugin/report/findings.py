@@ -10,8 +10,8 @@ from privacy_plugin.report.charts import people_chart
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.overview import asked
-from privacy_plugin.requirement import Finding, Requirement, counted_people, looked_at
-from privacy_plugin.requirement import found as found_words
+from privacy_plugin.requirements.requirement import Finding, Requirement, counted_people, looked_at
+from privacy_plugin.requirements.requirement import found as found_words
 
 
 def findings(content: ReportContent) -> Markup:

@@ -3,10 +3,11 @@
 import platform
 
 import privacy_plugin
-from privacy_plugin.gate import WITHHELD, Verdict
+from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
+from privacy_plugin.requirements.rules import WITHHELD
 
 _ROLE_WORDS = {
     "identifier": "identifies a person; never released",

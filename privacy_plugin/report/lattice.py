@@ -3,9 +3,9 @@
 import math
 from collections.abc import Sequence
 
-from privacy_plugin.anonymizers.losses import SHARES
-from privacy_plugin.lattice.rules import least_size
-from privacy_plugin.plan import LatticeNode, Plan
+from privacy_plugin.generalization.class_rules import least_size
+from privacy_plugin.generalization.losses import SHARES
+from privacy_plugin.generalization.plan import LatticeNode, Plan
 from privacy_plugin.report.drawing import Point, drawing, line, words
 from privacy_plugin.report.markup import Child, Markup, element
 

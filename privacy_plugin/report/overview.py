@@ -1,11 +1,11 @@
 """All requirements in one table, verdict by verdict."""
 
-from privacy_plugin.gate import Verdict
+from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.report.banner import chip
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.judged import counted
 from privacy_plugin.report.markup import Child, Markup, element, section, table
-from privacy_plugin.requirement import Finding, Requirement, found
+from privacy_plugin.requirements.requirement import Finding, Requirement, found
 
 
 def overview(content: ReportContent) -> Markup:

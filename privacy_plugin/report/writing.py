@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from privacy_plugin.certificate import Certificate
+from privacy_plugin.anonymizers.recoding_methods import Found
+from privacy_plugin.atomic_write import write_whole
 from privacy_plugin.errors import ParameterError, kind_of
-from privacy_plugin.gate import Verdict
-from privacy_plugin.methods.recoders import Found
-from privacy_plugin.policy import Policy
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.policy.policy import Policy
 from privacy_plugin.report.banner import banner
 from privacy_plugin.report.certified import certified
 from privacy_plugin.report.change import change
@@ -18,7 +19,6 @@ from privacy_plugin.report.honesty import honesty
 from privacy_plugin.report.judged import judged
 from privacy_plugin.report.markup import Markup, element
 from privacy_plugin.report.overview import overview
-from privacy_plugin.whole_files import write_whole
 
 SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     banner,

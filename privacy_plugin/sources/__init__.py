@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from privacy_plugin.sources.opening import frequency_table, open_source
+from privacy_plugin.sources.dispatch import frequency_table, open_source
 from privacy_plugin.sources.protocol import Fingerprint, Source
 
 if TYPE_CHECKING:
-    from privacy_plugin.sources.sql_source import SqlTable, sql_table
+    from privacy_plugin.sources.sql.source import SqlTable, sql_table
 
 __all__ = ["Fingerprint", "Source", "SqlTable", "frequency_table", "open_source", "sql_table"]
 
@@ -15,5 +15,5 @@ __all__ = ["Fingerprint", "Source", "SqlTable", "frequency_table", "open_source"
 def __getattr__(name: str) -> Any:
     """Import SQLAlchemy only when a database is asked for."""
     if name in ("SqlTable", "sql_table"):
-        return getattr(import_module("privacy_plugin.sources.sql_source"), name)
+        return getattr(import_module("privacy_plugin.sources.sql.source"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

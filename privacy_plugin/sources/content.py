@@ -8,8 +8,8 @@ canonical form, which every engine agrees on. Text that stands for a number in a
 from typing import Any
 
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.dispatch import open_source
 from privacy_plugin.sources.frequency_source import FrequencySource
-from privacy_plugin.sources.opening import open_source
 from privacy_plugin.sources.protocol import Fingerprint
 
 

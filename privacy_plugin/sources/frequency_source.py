@@ -10,9 +10,9 @@ from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import CodedColumn, count_units
-from privacy_plugin.sources.digest import LOCAL_SCHEME, LocalDigest
+from privacy_plugin.sources.dispatch import open_source
+from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, LocalDigest
 from privacy_plugin.sources.numbered import NumberedRows, require_no_targets
-from privacy_plugin.sources.opening import open_source
 from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
 
 

@@ -16,7 +16,7 @@ class Fingerprint:
     """What identifies the content of a table: equal fingerprints mean the same rows, in whatever order.
 
     `scheme` names the rule by which rows became bytes (one an engine): digests of different schemes say nothing
-    about each other. `columns` is sorted; the digest covers their names. `privacy_plugin.sources.digest` says
+    about each other. `columns` is sorted; the digest covers their names. `privacy_plugin.sources.fingerprint` says
     what the digest protects against and what it does not.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.kernels.binomial_bounds import clopper_pearson
+from privacy_plugin.metrics.dependence.binomial_bounds import clopper_pearson
 
 
 def epsilon_seen(

@@ -8,9 +8,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from privacy_plugin.anonymizers.bucket_dealing import deal_groups
-from privacy_plugin.anonymizers.bucket_division import divide, is_safe
-from privacy_plugin.anonymizers.bucketize import bucketize_table
+from privacy_plugin.anonymizers.bucketization.buckets import bucketize_table
+from privacy_plugin.anonymizers.bucketization.dealing import deal_groups
+from privacy_plugin.anonymizers.bucketization.division import divide, is_safe
 from privacy_plugin.errors import InfeasibleError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from tests.oracles import buckets as oracle
@@ -65,7 +65,7 @@ def remembered(monkeypatch):
     def safe(people, knowledge, below):
         return is_safe([list(people)], knowledge=knowledge, below=below)
 
-    where = "privacy_plugin.anonymizers.bucket_dealing."
+    where = "privacy_plugin.anonymizers.bucketization.dealing."
     monkeypatch.setattr(where + "divide", lambda people, **asked: divided(tuple(people.tolist()), **asked))
     monkeypatch.setattr(where + "is_safe", lambda shapes, **asked: safe(tuple(shapes[0]), **asked))
 

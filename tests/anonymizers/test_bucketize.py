@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.anonymizers.bucket_dealing import deal
-from privacy_plugin.anonymizers.bucket_division import Part, divide, smallest_bucket
-from privacy_plugin.anonymizers.bucketize import _random_order, bucketize_table
+from privacy_plugin.anonymizers.bucketization.buckets import _random_order, bucketize_table
+from privacy_plugin.anonymizers.bucketization.dealing import deal
+from privacy_plugin.anonymizers.bucketization.division import Part, divide, smallest_bucket
 from privacy_plugin.errors import EmptyTableError, InfeasibleError, ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from tests.oracles import buckets as oracle

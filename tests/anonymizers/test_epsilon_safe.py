@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe import epsilon_safe, prepare, sample
-from privacy_plugin.anonymizers.interpolation import interpolated
-from privacy_plugin.anonymizers.node_utilities import node_utilities
+from privacy_plugin.anonymizers.epsilon_safe.draw import epsilon_safe, prepare, sample
+from privacy_plugin.anonymizers.epsilon_safe.interpolation import interpolated
+from privacy_plugin.anonymizers.epsilon_safe.node_utilities import node_utilities
 from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency import FrequencyTable

@@ -9,15 +9,15 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.literal_tree import LiteralTree, expected_nodes, largest_tree, literal_tree
-from privacy_plugin.anonymizers.randomized_response import randomize_cells
-from privacy_plugin.anonymizers.reached_rows import ExactRows, RandomizedRows
-from privacy_plugin.anonymizers.row_items import RowItems
+from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.anonymizers.randomized_cells import randomize_cells
+from privacy_plugin.anonymizers.synthesis.literal_tree import LiteralTree, expected_nodes, largest_tree, literal_tree
+from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, RandomizedRows
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.kernels.itemsets import closed_itemsets, frequent_itemsets
-from privacy_plugin.kernels.krimp import krimp
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets, frequent_itemsets
+from privacy_plugin.metrics.itemsets.krimp import krimp
 from tests.anonymizers.dependent_rows import NAMES, dependent_rows
 
 ROWS = dependent_rows(300)

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.multidimensional_presence import presence_regions
+from privacy_plugin.anonymizers.presence_regions import presence_regions
 from privacy_plugin.errors import EmptyTableError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn, table_of

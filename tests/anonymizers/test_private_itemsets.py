@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers import private_itemsets
-from privacy_plugin.anonymizers.exact_draws import (
+from privacy_plugin.anonymizers.itemsets import private_itemsets
+from privacy_plugin.anonymizers.itemsets.exact_draws import (
     ExactChoice,
     exponential_bounds,
     happens,
     secure_below,
     seeded_below,
 )
-from privacy_plugin.anonymizers.itemset_counts import row_epsilon
-from privacy_plugin.anonymizers.itemset_universe import ItemsetUniverse
-from privacy_plugin.anonymizers.private_itemsets import ItemsetDraws, informative_epsilon
-from privacy_plugin.anonymizers.randomized_response import keep_probability
+from privacy_plugin.anonymizers.itemsets.itemset_counts import row_epsilon
+from privacy_plugin.anonymizers.itemsets.itemset_universe import ItemsetUniverse
+from privacy_plugin.anonymizers.itemsets.private_itemsets import ItemsetDraws, informative_epsilon
+from privacy_plugin.anonymizers.randomized_cells import keep_probability
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PrivacyPluginError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.anonymizers.sampling import least_epsilon, sampling_delta, smallest_k
+from privacy_plugin.anonymizers.epsilon_safe.sampling import least_epsilon, sampling_delta, smallest_k
 from privacy_plugin.errors import ParameterError
 
 # Li 2019, table 5.1 in units of 1e-5; the cells at beta = 0.75 and 0.8 that a rounding slip spoiled are left out.

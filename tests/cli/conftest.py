@@ -11,7 +11,7 @@ import yaml
 from click.testing import Result
 from typer.testing import CliRunner
 
-from privacy_plugin.commands.app import app
+from privacy_plugin.cli.app import app
 
 MARKERS = ("zqperson", "97131", "zqillness", "zqsecret")
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.demo.hospital import load_hospital
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.cli.conftest import Run, document, leaks, people, words, write_policy
 from tests.engines import postgresql_database
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from privacy_plugin.commands import inputs
+from privacy_plugin.cli import inputs
 from tests.cli.conftest import Run, document, words, write_policy
 
 

@@ -11,12 +11,12 @@ import yaml
 import privacy_plugin as pp
 from privacy_plugin.demo.hospital import generate_hospital
 from privacy_plugin.errors import EmptyTableError, PolicyError
-from privacy_plugin.hierarchy_specification import hierarchy_from_specification
 from privacy_plugin.proposals import uniqueness
 from privacy_plugin.proposals.column_profile import kind_of_values
 from privacy_plugin.proposals.policy_text import policy_text
 from privacy_plugin.proposals.proposal import ColumnProposal, propose
-from privacy_plugin.sources.file_source import FileSource
+from privacy_plugin.requirements.specification import hierarchy_from_specification
+from privacy_plugin.sources.sql.files import FileSource
 from tests.cli.conftest import Run, leaks, words
 
 

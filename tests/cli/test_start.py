@@ -110,7 +110,7 @@ def test_a_process_that_ignores_interrupts_goes_on_doing_so() -> None:
 # What `timeout`, systemd and Kubernetes send arrives while the result waits to be judged.
 ENDED = """
 import os, signal
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 Policy.judge = lambda *given, **options: os.kill(os.getpid(), signal.SIGTERM)
 from privacy_plugin.cli import main
@@ -128,7 +128,7 @@ def test_a_process_that_is_told_to_end_leaves_no_unjudged_rows(folder: Path) -> 
 # pyarrow imports pandas when it first hands over numbers, and forgets what a signal's handler raised meanwhile.
 SWALLOWED = """
 import contextlib, os, signal
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 own = Policy.judge
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.engines import postgresql_database, spark_session
 
 ENGINES = [

@@ -15,7 +15,7 @@ from great_expectations.exceptions.exceptions import DataContextRequiredError
 from privacy_plugin.expectations import ExpectTableKAnonymityToBeAtLeast
 from privacy_plugin.expectations.checkpoint import GxOutcome, run_suite, validate
 from privacy_plugin.expectations.suite import declare
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import sql_table
 from tests.engines import postgresql_database, spark_session
 from tests.expectations.examples import ENGINES, POLICY, ROWS, frame, loaded

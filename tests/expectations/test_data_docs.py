@@ -21,7 +21,7 @@ from privacy_plugin.expectations import (
 )
 from privacy_plugin.expectations.checkpoint import run_suite, validate
 from privacy_plugin.expectations.suite import declare
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import sql_table
 from tests.expectations.examples import POLICY, frame
 

@@ -48,7 +48,7 @@ def expectation(monkeypatch: pytest.MonkeyPatch) -> Any:
     )
     for home in (registry, base):
         monkeypatch.setattr(home, "find_metric", lambda name: {**declared, "sampled_share": metric}[name])
-    monkeypatch.setattr("privacy_plugin.requirement.find_metric", registry.find_metric)
+    monkeypatch.setattr("privacy_plugin.requirements.requirement.find_metric", registry.find_metric)
 
     class ExpectTableSampledShareToBeBetween(PrivacyExpectation):
         metric: ClassVar[str] = "sampled_share"

@@ -13,7 +13,7 @@ import pytest
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.expectations.checkpoint import run_suite
 from privacy_plugin.expectations.suite import META, declare, declared, suite_of
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.expectations.examples import POLICY, frame
 
 HIERARCHY = {"tree": {"*": {"lungs": ["asthma", "flu"], "joints": ["gout"]}}}

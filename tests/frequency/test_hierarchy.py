@@ -18,7 +18,7 @@ from privacy_plugin.frequency.hierarchy_builders import (
     mask_hierarchy,
     tree_hierarchy,
 )
-from privacy_plugin.hierarchy_specification import hierarchy_from_specification, is_specification
+from privacy_plugin.requirements.specification import hierarchy_from_specification, is_specification
 
 BUILT = {
     "intervals": interval_hierarchy(start=0, stop=100, widths=[10, 50]),

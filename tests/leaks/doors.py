@@ -15,9 +15,9 @@ from dagster._serdes import serialize_value
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizing import anonymize
-from privacy_plugin.commands.app import app
-from privacy_plugin.commands.inputs import without_identifiers
+from privacy_plugin.anonymizers.anonymize import anonymize
+from privacy_plugin.cli.app import app
+from privacy_plugin.cli.inputs import without_identifiers
 from privacy_plugin.orchestration import (
     BudgetLedgerResource,
     CertificateStoreResource,

@@ -19,7 +19,7 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy_builders import interval_hierarchy, mask_hierarchy
-from privacy_plugin.metrics.delta_presence import delta_presence
+from privacy_plugin.metrics.presence.delta_presence import delta_presence
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn, table_of
 from tests.oracles import population as oracle
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError
-from privacy_plugin.kernels.binomial_bounds import clopper_pearson
-from privacy_plugin.metrics.channel import information_bound, logarithm_above
-from privacy_plugin.metrics.exact_releases import count_dependence, histogram_dependence
+from privacy_plugin.metrics.dependence.binomial_bounds import clopper_pearson
+from privacy_plugin.metrics.dependence.channel import information_bound, logarithm_above
+from privacy_plugin.metrics.dependence.exact_releases import count_dependence, histogram_dependence
 from tests.oracles import dependence as oracle
 from tests.oracles.paired_columns import least_epsilon
 

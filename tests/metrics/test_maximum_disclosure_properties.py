@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.metrics.disclosure_witness import Witness
 from privacy_plugin.metrics.l_diversity import l_diversity
-from privacy_plugin.metrics.maximum_disclosure import maximum_disclosure
+from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
+from privacy_plugin.metrics.maximum_disclosure.witness import Witness
 from tests.metrics.tables import COLUMNS, QUASI_IDENTIFIERS, merge_first_two_classes, rows, table_of
 from tests.oracles import disclosure as oracle
 

@@ -14,7 +14,7 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.metrics.presence_confidence import presence_confidence
+from privacy_plugin.metrics.presence.presence_confidence import presence_confidence
 from tests.oracles import population as oracle
 
 GROUPS = {1: "low", 2: "low", 3: "high"}
@@ -87,7 +87,7 @@ def test_never_optimistic_and_exact_up_to_the_stated_error(situation: Any, delta
     given: dict[str, Any] = {"marginals": named(marginals), "population_size": people, "delta": delta}
     exact = confidence_of(table, **given)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("privacy_plugin.metrics.presence_confidence._EXACT_UP_TO", -1)
+        patch.setattr("privacy_plugin.metrics.presence.presence_confidence._EXACT_UP_TO", -1)
         found = confidence_of(table, **given)
     assert found.lowest <= exact.value <= found.highest
     assert found.error < 1e-9

@@ -12,8 +12,8 @@ import privacy_plugin as pp
 from privacy_plugin.errors import HierarchyError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.metrics.delta_presence import delta_presence
-from privacy_plugin.metrics.presence_confidence import presence_confidence
+from privacy_plugin.metrics.presence.delta_presence import delta_presence
+from privacy_plugin.metrics.presence.presence_confidence import presence_confidence
 from tests.metrics.presence_labels import LEAVES, Path, at_level, hierarchies
 from tests.oracles import population as oracle
 

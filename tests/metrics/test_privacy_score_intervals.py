@@ -37,7 +37,7 @@ def test_an_interval_is_judged_by_its_bad_end(statistic, budget):
 def test_without_a_budget_there_is_one_all_the_same(monkeypatch):
     frame = wide()
     assert score(frame).parameters["budget"] > 10**9
-    monkeypatch.setattr(import_module("privacy_plugin.metrics.privacy_score"), "DEFAULT_BUDGET", 300)
+    monkeypatch.setattr(import_module("privacy_plugin.metrics.privacy_score.metric"), "DEFAULT_BUDGET", 300)
     cut = score(frame)
     assert not cut.complete
     assert cut.parameters["budget"] == 300

@@ -7,7 +7,7 @@ import pandas as pd
 
 import privacy_plugin as pp
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.measuring import reporting
+from privacy_plugin.measuring.measure import reporting
 from tests.metrics.score_frames import ROLES, VISITS, score, wide
 
 

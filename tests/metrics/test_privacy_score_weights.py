@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError
-from privacy_plugin.metrics.score_weights import read_weights, written_weights
+from privacy_plugin.metrics.privacy_score.weights import read_weights, written_weights
 from tests.metrics.score_frames import VISITS, score
 from tests.oracles import score_tables as oracle
 

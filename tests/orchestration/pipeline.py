@@ -18,7 +18,7 @@ from privacy_plugin.orchestration import (
     build_release_asset,
 )
 from privacy_plugin.orchestration.privacy_checks import Via
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 
 
 def policy_dict(**changes: Any) -> dict[str, Any]:

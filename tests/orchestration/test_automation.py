@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.orchestration import build_release_asset, when_gate_passed
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import Pipeline, judging, policy_dict, safe_rows, unsafe_rows
 
 

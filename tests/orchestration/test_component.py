@@ -9,7 +9,7 @@ import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 from privacy_plugin.orchestration import PrivacyGateComponent, WarehouseResource
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.components import TYPE, attributes, dg_command, project, run, shown_by_dagster
 from tests.orchestration.pipeline import Pipeline, errors, outcome, policy_dict, raw_rows, unsafe_rows
 

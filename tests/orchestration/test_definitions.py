@@ -11,8 +11,8 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.orchestration import WarehouseResource
-from privacy_plugin.policy import Policy
-from privacy_plugin.requirement import require
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.requirements.requirement import require
 from tests.orchestration.pipeline import errors, outcome
 
 FILE = Path(__file__).parents[2] / "definitions.py"

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from privacy_plugin.metrics.registry import CAVEATS
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import Pipeline, judging, outcome, policy_dict, released, safe_rows
 
 

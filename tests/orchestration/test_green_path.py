@@ -8,9 +8,9 @@ import dagster as dg
 import pandas as pd
 import pytest
 
+from privacy_plugin.generalization.plan import load_plan
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
-from privacy_plugin.plan import load_plan
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,
     anonymizing,

@@ -9,7 +9,7 @@ import pytest
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,
     anonymizing,

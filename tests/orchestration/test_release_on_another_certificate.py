@@ -8,7 +8,7 @@ import pytest
 
 from privacy_plugin.orchestration import build_release_asset
 from privacy_plugin.orchestration.certificates import file_name
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,
     judging,

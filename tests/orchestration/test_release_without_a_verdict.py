@@ -6,7 +6,7 @@ import dagster as dg
 import pandas as pd
 import pytest
 
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,
     gate_and_release,

@@ -14,8 +14,8 @@ from privacy_plugin.orchestration import CertificateStoreResource, WarehouseReso
 from privacy_plugin.orchestration.certificates import file_name
 from privacy_plugin.orchestration.check_names import check_names
 from privacy_plugin.orchestration.warehouse import table_name
-from privacy_plugin.policy import Policy
-from privacy_plugin.requirement import require
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.requirements.requirement import require
 from tests.orchestration.pipeline import policy_dict
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,
     anonymizing,

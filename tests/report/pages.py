@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 import privacy_plugin as pp
-from privacy_plugin.certificate import Certificate, issue
-from privacy_plugin.gate import Verdict
-from privacy_plugin.plan import Plan
+from privacy_plugin.gate.certificate import Certificate, issue
+from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.generalization.plan import Plan
 
 MARKERS = ("zqmarkerplace", "zqmarkerillness", "zqmarkerperson")
 

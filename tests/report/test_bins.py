@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.metrics.measurement import Spread
 from privacy_plugin.report.bins import bars_of
-from privacy_plugin.requirement import require
+from privacy_plugin.requirements.requirement import require
 
 sizes = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 thousandths = st.lists(st.integers(0, 1000), min_size=1, max_size=60)

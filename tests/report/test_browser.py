@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from privacy_plugin.policy import Policy
+from privacy_plugin.policy.policy import Policy
 from privacy_plugin.report import write_report
 from tests.engines import unavailable
 from tests.report.generated_tables import MADE, REAL, ROLES

@@ -10,7 +10,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.plan import LatticeNode, Plan, TradeOff
+from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.report.lattice import lattice_figures, loss_words, search_words
 
 K2 = pp.require("k_anonymity", at_least=2)

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.certificate import Certificate
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.gate import Verdict
-from privacy_plugin.plan import Plan
+from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.report import about, render_report, write_report
 from privacy_plugin.report.markup import element
 from tests.report.pages import MARKERS, Page, judged, people, policy
@@ -235,7 +235,7 @@ def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged)
 
 
 def test_a_refusal_is_no_certificate_of_release(rules: pp.Policy, found: Judged) -> None:
-    from privacy_plugin.certificate import issue
+    from privacy_plugin.gate.certificate import issue
 
     refusal = issue(found[0], key=b"a key for tests only")
     text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=refusal)).text
@@ -253,7 +253,7 @@ def test_a_file_is_written_whole_or_not_at_all(rules: pp.Policy, found: Judged, 
 
 
 def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
-    from privacy_plugin.certificate import issue
+    from privacy_plugin.gate.certificate import issue
 
     key = b"0123456789abcdef"
     columns = {"name": "unit", "age": "quasi_identifier"}

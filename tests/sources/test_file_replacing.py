@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.file_replacing import replacing
+from privacy_plugin.sources.sql.file_replacing import replacing
 
 
 @pytest.mark.parametrize("old", ["old", None])

@@ -12,7 +12,8 @@ import pytest
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.sources import csv_lines, frequency_table, open_source
+from privacy_plugin.sources import frequency_table, open_source
+from privacy_plugin.sources.sql import csv_lines
 
 
 def write(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Fingerprint, open_source
-from privacy_plugin.sources.digest import RowHashes, _cells, _written
+from privacy_plugin.sources.fingerprint import RowHashes, _cells, _written
 from tests.oracles.frequencies import count_rows
 from tests.sources.awkward import NAN, awkward_table
 from tests.sources.loading import ENGINES, LOADERS, QUICK_ENGINES, Table
@@ -141,7 +141,7 @@ def test_index_and_chunks_take_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
     permuted = frame.sample(frac=1, random_state=3)
     assert open_source(permuted).fingerprint() == original
     assert open_source(frame.set_index(pd.Index([0] * 1000))).fingerprint() == original
-    monkeypatch.setattr("privacy_plugin.sources.local_source.CHUNK_ROWS", 64)
+    monkeypatch.setattr("privacy_plugin.sources.frames.local_source.CHUNK_ROWS", 64)
     assert open_source(permuted).fingerprint() == original
     assert open_source(permuted.iloc[1:]).fingerprint() != original
 

@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.sources import sql_table
-from privacy_plugin.sources.duckdb_relation import DuckDBRelation
 from privacy_plugin.sources.interrupts import interruptible
+from privacy_plugin.sources.sql.duckdb_relation import DuckDBRelation
 
 HOURS = "SELECT range % 7 AS a FROM range(10_000_000_000_000)"
 # DuckDB's own look at signals comes once a task, and here one task is as long as the query.

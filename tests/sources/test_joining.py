@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError
-from privacy_plugin.measuring import Tables
+from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.sources import SqlTable, open_source, sql_table
 from privacy_plugin.sources.joining import join_groups, snapshots
 from tests.oracles import population as oracle

@@ -16,8 +16,8 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.shared_population import SharedPopulation
-from privacy_plugin.measuring import Tables
-from privacy_plugin.metrics.population_join import join_population, one_meaning
+from privacy_plugin.measuring.measure import Tables
+from privacy_plugin.metrics.presence.population_join import join_population, one_meaning
 from privacy_plugin.sources import open_source, sql_table
 from privacy_plugin.sources.joining import join_groups, snapshots
 from tests.metrics.populations import AGES, CITIES, COLUMNS, HIERARCHIES, at_levels

@@ -11,10 +11,10 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.metrics.population_join import one_meaning
+from privacy_plugin.metrics.presence.population_join import one_meaning
 from privacy_plugin.sources import open_source, sql_table
+from privacy_plugin.sources.frames.polars_source import lazy_groups
 from privacy_plugin.sources.joining import join_groups
-from privacy_plugin.sources.polars_source import lazy_groups
 from tests.sources.loading import LOADERS, Table, pair
 
 ROWS, GROUPS = 20_000, 12

@@ -235,7 +235,7 @@ def test_any_mixture(rows: list[Any], chunk: int) -> None:
         {name: pd.Series([row[i] for row in rows], dtype=object) for i, name in enumerate(["p", "q", "r"])}
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("privacy_plugin.sources.local_source.CHUNK_ROWS", chunk)
+        patch.setattr("privacy_plugin.sources.frames.local_source.CHUNK_ROWS", chunk)
         found = frequency_table(frame, ["p", "q", "r"])
     expected = FrequencyTable.from_rows(["p", "q", "r"], rows)
     assert found.dictionaries == expected.dictionaries

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import sql_table
-from privacy_plugin.sources.sql_address import database_url
+from privacy_plugin.sources.sql.address import database_url
 from tests.sources.databases import run
 
 pytestmark = pytest.mark.postgres

@@ -10,8 +10,8 @@ from sqlalchemy.dialects import mysql
 
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources import sql_table
-from privacy_plugin.sources.sql_origin import split_name
-from privacy_plugin.sources.sql_rules import rules_of
+from privacy_plugin.sources.sql.dialect import rules_of
+from privacy_plugin.sources.sql.origin import split_name
 from tests.sources.databases import run
 from tests.sources.loading import shared_postgresql
 

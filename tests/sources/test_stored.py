@@ -7,8 +7,8 @@ import sqlalchemy as sa
 
 import privacy_plugin as pp
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.sql_origin import origin, split_name
-from privacy_plugin.sources.sql_rules import rules_of
+from privacy_plugin.sources.sql.dialect import rules_of
+from privacy_plugin.sources.sql.origin import origin, split_name
 
 
 def stored(connection: sa.Connection, *names: str) -> list[bool]:

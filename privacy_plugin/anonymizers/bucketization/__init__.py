@@ -1,0 +1,1 @@
+"""Bucketization (Anatomy): who is in which bucket, and the values of every bucket."""

@@ -1,0 +1,213 @@
+"""Bucketization: publish who is in which bucket, and each bucket's sensitive values without saying whose they are.
+
+The pair of tables of Anatomy (Xiao and Tao, VLDB 2006), made to meet (c, k)-safety (Martin, Kifer, Machanavajjhala,
+Gehrke, Halpern, ICDE 2007): the quasi-identifiers stay as they are, so nothing but the tie to the sensitive value is
+lost, and the smaller a bucket, the less of that. What it promises, and to whom: whoever sees both tables, knows
+everybody's bucket and any k basic implications, names nobody's value with the limit's probability, all ways to hand
+a bucket's values to its people (the *worlds*) being equally likely.
+
+Whether they are, to somebody who knows this program and its parameters, depends on how people are dealt to buckets.
+
+- `random`: they are, exactly. How many buckets there are, and which values go together, depends on nothing but how many
+  people have each value in all, and on the order in which the values come up when people step forward in a random
+  order. Two worlds of a published pair differ by a permutation of people inside buckets; let the same people step
+  forward permuted, and the same buckets come out. So both worlds lead to the pair with the same probability, and an
+  attacker to whom all tables of these values were equally likely before finds the worlds equally likely after. Even
+  that buckets are as small as possible tells them nothing (no "minimality attack"). With `neighbours` people are first
+  put into groups of so many, in the order of their quasi-identifiers alone (equal ones in a random order), and each
+  group is dealt among itself. A permutation inside buckets is one inside groups, and leaves every group's values what
+  they were, so all of this holds as before. A group that cannot be divided is refused, not merged with the next: to
+  merge it would tell that it could not. For the same reason choose `neighbours` before trying which number works.
+- `similar`: they are not. People step forward in the order of their quasi-identifiers, so whoever replays the deal with
+  every world can rule out those that lead to other buckets. Of small tables some are disclosed entirely that way;
+  `docs/evaluation-disclosure.md` has the numbers. The promise holds against those who cannot or will not replay it.
+
+Not promised with either: anything against an attacker who holds some worlds likelier beforehand ("old people never have
+mumps"), or who sees the same people dealt out a second time, where buckets of both times intersect. And who is in the
+table is not hidden at all.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, get_args
+
+import numpy as np
+
+from privacy_plugin.anonymizers.bucketization.dealing import deal_groups
+from privacy_plugin.errors import InfeasibleError, ParameterError, require_columns
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure, require_attacker
+from privacy_plugin.metrics.measurement import Measurement
+
+Dealing = Literal["random", "similar"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Buckets:
+    """People and values in buckets numbered at random: person i is a `people[i]`-th distinct row of the table.
+
+    `people` are ordered by bucket and quasi-identifiers; the value of `values[i]`-th distinct row is one of bucket
+    `buckets[i]`, in an order of its own, drawn from the operating system's secure source.
+    """
+
+    table: FrequencyTable = field(repr=False)
+    people: Integers = field(repr=False)
+    values: Integers = field(repr=False)
+    buckets: Integers = field(repr=False)
+    measurement: Measurement = field(repr=False)
+    dealing: Dealing
+    private: bool
+
+    @property
+    def sizes(self) -> Integers:
+        """How many people each bucket has."""
+        return np.bincount(self.buckets)[1:].astype(np.int64)
+
+
+def bucketize_table(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    knowledge: int,
+    below: object,
+    dealing: Dealing = "random",
+    neighbours: int | None = None,
+    generator: np.random.Generator | None = None,
+) -> Buckets:
+    """Divide people into small buckets whose maximum disclosure lies below a limit.
+
+    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order, of all or of about so
+    many `neighbours` each, or, `similar`, in the order of their quasi-identifiers (the columns with the fewest values
+    first), so that a bucket holds neighbours as far as its values allow; what that costs is said above. InfeasibleError
+    when even one bucket of everybody is not safe, or of some neighbours. The result is measured again before it is
+    returned. Randomness comes from the operating system's secure source; with a `generator`, which is for tests, the
+    result is not private and says so. Cost: one pass over the people, and a division for every group of neighbours.
+    """
+    limit = require_safety(knowledge, below)
+    require_dealing(dealing, neighbours)
+    require_columns(quasi_identifiers, table.columns, role="quasi_identifiers")
+    table.require_rows()
+    table.require_one_row_a_person("bucketization")
+    table = table.project([*quasi_identifiers, sensitive])
+    _require_eligible(table, sensitive, knowledge, limit)
+    rows = np.repeat(np.arange(table.distinct), table.counts)
+    groups = _groups(table, rows, dealing, neighbours, generator)
+    dealt = deal_groups(table.codes[rows, -1], groups, knowledge=knowledge, below=limit)
+    buckets = (_random_order(int(dealt.max()) + 1, generator) + 1)[dealt]
+    measurement = _measured(table, sensitive, rows, buckets, knowledge)
+    if not measurement.highest < limit:  # groups that are safe by themselves may not be together; nothing unsafe leaves
+        raise InfeasibleError(
+            f"the buckets that were found disclose {float(measurement.highest):.4g}, and below {float(limit):.4g} is "
+            "required; nothing was published. Deal among more neighbours, or raise the limit"
+        )
+    listed = np.lexsort((rows, buckets))
+    shuffled = np.lexsort((_random_order(len(rows), generator), buckets))
+    return Buckets(
+        table=table,
+        people=rows[listed],
+        values=rows[shuffled],
+        buckets=buckets[listed],
+        measurement=measurement,
+        dealing=dealing,
+        private=generator is None,
+    )
+
+
+def require_dealing(dealing: object, neighbours: object) -> None:
+    """Refuse a way to deal that there is not."""
+    if dealing not in get_args(Dealing):
+        raise ParameterError(f"dealing must be one of {', '.join(get_args(Dealing))}, not {dealing!r}")
+    if neighbours is None:
+        return
+    if type(neighbours) is not int or neighbours < 2:
+        raise ParameterError(f"neighbours must be a whole number of at least 2, not {neighbours!r}")
+    if dealing != "random":
+        raise ParameterError(f"neighbours are dealt at random among themselves; leave out dealing={dealing!r}")
+
+
+def require_safety(knowledge: int, below: object) -> Fraction:
+    """Refuse facts and a limit that make no sense; return the limit as it is written."""
+    require_attacker(knowledge)
+    limit = exact(below, what="below")
+    if not 0 < limit <= 1:
+        raise ParameterError(f"below must lie above 0 and be at most 1, not {below!r}")
+    return limit
+
+
+def _require_eligible(table: FrequencyTable, sensitive: str, knowledge: int, limit: Fraction) -> None:
+    """Refuse what no bucketization can do: of all divisions, one bucket of everybody discloses the least."""
+    everybody = np.arange(table.distinct)
+    found = _measured(table, sensitive, everybody, np.ones_like(everybody), knowledge, weights=table.counts)
+    if found.highest < limit:
+        return
+    counts = np.bincount(table.codes[:, -1], weights=table.counts)
+    raise InfeasibleError(
+        f"no buckets can meet it: column {sensitive!r} has {len(counts):,} values, and the most frequent one is held "
+        f"by {int(counts.max()):,} of {table.rows:,} people; with everybody in one bucket, {knowledge} facts still "
+        f"disclose a value with probability {float(found.value):.4g}, and below {float(limit):.4g} is required. Raise "
+        "the limit, assume fewer facts, or leave out people with the most frequent values"
+    )
+
+
+def _measured(
+    table: FrequencyTable,
+    sensitive: str,
+    rows: Integers,
+    buckets: Integers,
+    knowledge: int,
+    weights: Integers | None = None,
+) -> Measurement:
+    """Measure the published pair: who is in which bucket is all that the quasi-identifiers tell."""
+    bucket = "bucket" if sensitive != "bucket" else "number of the bucket"
+    packed, size = pack([buckets - 1, table.codes[rows, -1]], [int(buckets.max()), table.cardinalities[-1]])
+    groups, first = group(packed, size)
+    published = FrequencyTable(
+        columns=(bucket, sensitive),
+        codes=np.column_stack([buckets[first] - 1, table.codes[rows[first], -1]]).astype(np.int32, order="F"),
+        counts=sum_by(groups, np.ones(len(rows), dtype=np.int64) if weights is None else weights, len(first)),
+        dictionaries=(tuple(range(1, int(buckets.max()) + 1)), table.dictionaries[-1]),
+    )
+    return maximum_disclosure(published, quasi_identifiers=[bucket], sensitive=sensitive, knowledge=knowledge)
+
+
+def _groups(
+    table: FrequencyTable,
+    rows: Integers,
+    dealing: Dealing,
+    neighbours: int | None,
+    generator: np.random.Generator | None,
+) -> list[Integers]:
+    """Return the people who are dealt to buckets among themselves, in the order in which they step forward."""
+    if dealing == "similar":
+        return [np.lexsort(_likeness(table, rows))]
+    forward = _random_order(len(rows), generator)
+    number = len(rows) // neighbours if neighbours is not None else 0
+    if number < 2:
+        return [forward]
+    lined_up = np.lexsort([_random_order(len(rows), generator), *_likeness(table, rows)])
+    members = np.empty(len(rows), dtype=np.int64)
+    members[lined_up] = np.arange(len(rows)) * number // len(rows)
+    return np.split(forward[np.argsort(members[forward], kind="stable")], np.cumsum(np.bincount(members))[:-1])
+
+
+def _likeness(table: FrequencyTable, rows: Integers) -> list[Integers]:
+    """Return the keys, the last one first, that line up people so that neighbours are alike: few values come first."""
+    columns = sorted(range(len(table.columns) - 1), key=lambda position: table.cardinalities[position])
+    return [table.codes[rows, position].astype(np.int64) for position in reversed(columns)]
+
+
+def _random_order(length: int, generator: np.random.Generator | None) -> Integers:
+    """Draw an order, every one equally likely: that of independent random numbers, drawn anew if two are equal."""
+    while True:
+        if generator is None:
+            drawn = np.frombuffer(secrets.token_bytes(8 * length), dtype=np.uint64)
+        else:
+            drawn = generator.integers(0, 2**64, size=length, dtype=np.uint64)
+        order = np.argsort(drawn, kind="stable")
+        if not np.any(drawn[order][1:] == drawn[order][:-1]):
+            return order.astype(np.int64)

@@ -1,0 +1,1 @@
+"""epsilon-safe lattice anonymization."""

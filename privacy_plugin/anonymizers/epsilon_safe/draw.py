@@ -1,0 +1,267 @@
+"""epsilon-safe lattice anonymization: k-anonymity by a randomly chosen generalization of a random sample.
+
+What it promises, and to whom: the published table is (beta, epsilon, delta)-differentially private under sampling
+when tables are neighbours that differ in one row (added or removed), the privacy unit is one row, the number of
+rows in all is public, the hierarchies were fixed without looking at the data, and *every* published column is one
+of the generalized ones. That is why no other column is published. Delta is the proven one, which is larger than the
+printed theorem's because the generalization is chosen on the sample: docs/evaluation-epsilon-safe.md.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import inf, nextafter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privacy_plugin.anonymizers.epsilon_safe.interpolation import Interpolation, interpolated, require_interpolation
+from privacy_plugin.anonymizers.epsilon_safe.node_utilities import generalization_of, lattice_shape, node_utilities
+from privacy_plugin.anonymizers.epsilon_safe.sampling import least_epsilon, sampling_delta
+from privacy_plugin.anonymizers.noise import choose, opendp
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.numbers import exact
+
+_DRAWN_AT_ONCE = 1 << 20
+_LARGEST_PENALTY = 10**9  # beyond, generalization counts for nothing anyway
+
+
+class Guarantee(NamedTuple):
+    """What a release is worth, and what a ledger has to reserve for it: known before anything is drawn."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonSafeTable:
+    """What epsilon-safe lattice anonymization published, and what it guarantees.
+
+    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta
+    of 1 guarantees nothing: the draw was allowed to follow the sample (a larger k or a smaller epsilon helps).
+    """
+
+    levels: Mapping[str, int]
+    frequencies: FrequencyTable = field(repr=False)
+    suppressed: int = field(repr=False)  # exact numbers of the secret sample: the owner's, and not for logs
+    sampled: int = field(repr=False)
+    rows: int
+    k: int
+    beta: float
+    epsilon: float
+    delta: float
+    private: bool
+    choice_epsilon: float
+    penalty: float
+    interpolation: Interpolation
+    generalization: float
+    unit: str = "row"
+    neighbours: str = "tables that differ in one row, added or removed"
+    assumptions: tuple[str, ...] = (
+        "the number of rows of the whole table is public",
+        "the hierarchies were fixed without looking at the data",
+        "nothing but the generalized columns is published",
+    )
+
+    @cached_property
+    def table(self) -> Any:
+        """The published rows as a pandas frame, in an order that says nothing about where they came from."""
+        import pandas as pd
+
+        rows = np.repeat(np.arange(self.frequencies.distinct), self.frequencies.counts)
+        columns = {
+            name: np.array(self.frequencies.dictionary(name), dtype=object)[self.frequencies.column_codes(name)[rows]]
+            for name in self.frequencies.columns
+        }
+        return pd.DataFrame(columns, columns=list(self.frequencies.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain data. It leaves out the exact numbers of sampled and suppressed rows.
+
+        Those two are computed from the secret sample and are not covered by the guarantee.
+        """
+        return {
+            "levels": dict(self.levels),
+            "k": self.k,
+            "beta": self.beta,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "private": self.private,
+            "choice_epsilon": self.choice_epsilon,
+            "penalty": self.penalty,
+            "interpolation": list(self.interpolation) if isinstance(self.interpolation, tuple) else self.interpolation,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "assumptions": list(self.assumptions),
+        }
+
+
+def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Guarantee:
+    """Return the epsilon and delta of a release: epsilon - ln(1 - beta), rounded up, and the proven delta.
+
+    >>> stated = guarantee(k=75, beta=0.7, epsilon=0.5)
+    >>> f"epsilon {stated.epsilon:.4f}, delta {stated.delta:.2e}"
+    'epsilon 1.7040, delta 3.25e-06'
+    """
+    _require_choice(k, epsilon)
+    delta = sampling_delta(k=k, beta=beta, choice_epsilon=epsilon, interpolated=interpolation is not None)
+    return Guarantee(nextafter(float(exact(epsilon)) + least_epsilon(beta), inf), delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRelease:
+    """A release that nothing can refuse any more: budget is reserved after it was prepared and before it is drawn."""
+
+    table: FrequencyTable = field(repr=False)
+    levels: Mapping[str, Levels] = field(repr=False)
+    k: int
+    beta: Fraction
+    epsilon: float
+    penalty: float
+    interpolation: Interpolation
+    expected: int
+    guarantee: Guarantee
+    generator: np.random.Generator | None
+
+    @property
+    def sensitivity(self) -> float:
+        """How far apart a row may move two utilities: penalty * k / N, and what rounding adds to four of them.
+
+        Beside a penalty that hardly counts, rounding moves them more than a row does. All of it is public.
+        """
+        largest = 1 + self.penalty * self.table.rows / self.expected
+        rounding = (2 * len(self.levels) + 4) * float(np.spacing(largest))
+        return self.penalty * self.k / self.expected + 4 * rounding
+
+    def draw(self) -> EpsilonSafeTable:
+        """Sample, choose a node by the exponential mechanism, generalize, leave out small classes."""
+        kept = sample(self.table.counts, self.beta, self.generator)
+        utilities = node_utilities(
+            self.table, self.levels, kept, k=self.k, penalty=self.penalty, expected=self.expected
+        )
+        utilities = interpolated(utilities, tuple(self.levels), self.interpolation)
+        chosen = choose(utilities.ravel(), sensitivity=self.sensitivity, epsilon=self.epsilon, generator=self.generator)
+        position = (int(level) for level in np.unravel_index(chosen, utilities.shape))
+        node = dict(zip(self.levels, position, strict=True))
+        published, suppressed = _publish(self.table, self.levels, kept, node, self.k)
+        return EpsilonSafeTable(
+            levels=node,
+            frequencies=published,
+            suppressed=suppressed,
+            sampled=int(kept.sum()),
+            rows=self.table.rows,
+            k=self.k,
+            beta=float(self.beta),
+            epsilon=self.guarantee.epsilon,
+            delta=self.guarantee.delta,
+            private=self.generator is None,
+            choice_epsilon=self.epsilon,
+            penalty=self.penalty,
+            interpolation=self.interpolation,
+            generalization=generalization_of(node, self.levels),
+        )
+
+
+def prepare(
+    table: FrequencyTable,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    k: int,
+    beta: float,
+    epsilon: float,
+    penalty: float,
+    interpolation: Interpolation = None,
+    generator: np.random.Generator | None = None,
+) -> PreparedRelease:
+    """Check everything that `epsilon_safe` could refuse, before anything is drawn or spent."""
+    stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
+    require_positive("penalty", penalty)
+    if exact(penalty) > _LARGEST_PENALTY:
+        raise ParameterError(f"penalty must be at most {_LARGEST_PENALTY:,}, not {penalty!r}")
+    table.require_rows()
+    table.require_one_row_a_person("epsilon-safe lattice anonymization")
+    table = table.project(list(hierarchies))
+    levels = {name: h.levels(table.dictionary(name), column=name) for name, h in hierarchies.items()}
+    require_interpolation(interpolation, tuple(levels), lattice_shape(levels))
+    expected = round(float(exact(beta)) * table.rows)
+    if expected < k:
+        raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
+    if generator is None:
+        opendp()
+    return PreparedRelease(
+        table=table,
+        levels=levels,
+        k=k,
+        beta=exact(beta),
+        epsilon=float(exact(epsilon)),
+        penalty=float(exact(penalty)),
+        interpolation=interpolation,
+        expected=expected,
+        guarantee=stated,
+        generator=generator,
+    )
+
+
+def epsilon_safe(table: FrequencyTable, **parameters: Any) -> EpsilonSafeTable:
+    """Sample, choose a node of the lattice by the exponential mechanism, generalize, suppress small classes.
+
+    Takes what `prepare` takes. Every row is kept with probability beta. A node's utility is -(gen + penalty * sup),
+    gen the mean of level / height, sup the suppressed rows over N = round(beta * rows); a node is drawn with
+    probability proportional to exp(epsilon * utility / (2 * penalty * k / N)). Li 2019, section 3, with these errata:
+    generalization counts as cost, N is public, suppressed rows are counted over the same N so that the sensitivity
+    penalty * k / N holds. `epsilon` is what the choice spends (eps' in the paper). Noise by opendp, sampling from the
+    operating system's secure source; with a `generator`, which is for tests, the result is not private and says so.
+    """
+    return prepare(table, **parameters).draw()
+
+
+def sample(counts: Integers, beta: Fraction | float, generator: np.random.Generator | None) -> Integers:
+    """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
+    if generator is not None:
+        return generator.binomial(counts, float(beta)).astype(np.int64)
+    below = int(exact(beta, what="beta") * 2**64)
+    kept = np.zeros(len(counts), dtype=np.int64)
+    ends = np.cumsum(counts)
+    for start in range(0, int(ends[-1]), _DRAWN_AT_ONCE):
+        stop = min(start + _DRAWN_AT_ONCE, int(ends[-1]))
+        numbers = np.frombuffer(secrets.token_bytes(8 * (stop - start)), dtype=np.uint64)
+        rows = np.searchsorted(ends, np.arange(start, stop), side="right")
+        np.add.at(kept, rows, (numbers < np.uint64(below)).astype(np.int64))
+    return kept
+
+
+def _publish(
+    table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, node: Mapping[str, int], k: int
+) -> tuple[FrequencyTable, int]:
+    """Generalize the sample and leave out the classes smaller than k."""
+    columns = [levels[name].maps[level][table.column_codes(name)] for name, level in node.items()]
+    dictionaries = [levels[name].dictionaries[level] for name, level in node.items()]
+    present = kept > 0
+    sample = FrequencyTable.from_columns(
+        tuple(node), [codes[present] for codes in columns], dictionaries, kept[present]
+    )
+    large = sample.counts >= k
+    published = FrequencyTable.from_columns(
+        sample.columns,
+        [sample.codes[large, position] for position in range(len(sample.columns))],
+        sample.dictionaries,
+        sample.counts[large],
+    )
+    return published, sample.rows - published.rows
+
+
+def _require_choice(k: int, epsilon: float) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+        raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
+    require_positive("epsilon", epsilon)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse a parameter that is not a number above 0."""
+    if exact(value, what=name) <= 0:
+        raise ParameterError(f"{name} must be positive, not {value!r}")

@@ -1,0 +1,301 @@
+"""Itemsets drawn with a preference for frequent ones: Dorrestijn 2018, theorem 7, corrected.
+
+An itemset i of the universe is drawn with probability proportional to e^(epsilon/2 * min(threshold, support of i)). A
+substituted row changes a support by at most 1 (the thesis says 2 and has epsilon/4), so a weight changes by at most
+e^(epsilon/2), and so does their sum: epsilon for one row, without delta. The universe is what the schema allows, also
+itemsets that no row has; the empty one is left out. The threshold and the domains must not come from the data.
+
+Several itemsets are drawn one after the other, each from those not drawn yet: what is left out is known from what was
+released, so the budgets add up; with a delta, as zero-concentrated ones of epsilon^2/8 each.
+
+A draw is exact although the universe is never listed: itemsets of support s0 and more are mined; beside them stands the
+upper bound |U| * e^(epsilon/2 * (s0 - 1)) of all others. Where it is drawn, an itemset is drawn evenly and kept, if it
+was not mined, with the probability that corrects its weight; what is not kept starts again. s0 changes how long a draw
+takes, and nothing else. Mining draws nothing and comes first: what is too large is refused before budget is spent. No
+budget would cover that refusal anyway: it depends on the rows, as does how long a draw takes, and whoever must not know
+the rows should learn neither.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, exponential_rho, rho_within
+from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.itemsets.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
+from privacy_plugin.anonymizers.itemsets.itemset_universe import Chosen, ItemsetUniverse
+from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.errors import ParameterError, TooLargeError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.values import Value
+from privacy_plugin.metrics.itemsets.itemsets import frequent_itemsets
+
+_MOST_MINED = 2_000_000
+_RESTARTS = math.log(32)  # mine until a draw starts no more often than about this, on average
+_MOST_STARTS = 100_000  # of all draws together, where deeper mining cannot be held
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivateItemsets:
+    """The itemsets that were drawn, first one first, and the privacy account.
+
+    `threshold` is the support, in rows, beyond which more makes no itemset likelier; `epsilon_draw` what one draw
+    spends of a row's epsilon; `universe` how many itemsets the schema allows. Supports are not told: they cost extra.
+    """
+
+    itemsets: tuple[Mapping[str, Value], ...] = field(repr=False)
+    threshold: int
+    epsilon_draw: float
+    universe: int
+    ledger: ReleaseLedger
+
+    def informative_epsilon(self, *, frequent: int = 1) -> float:
+        """Return the epsilon of a draw from which on it says something, if at least so many itemsets are frequent."""
+        return informative_epsilon(universe=self.universe, frequent=frequent, threshold=self.threshold)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without values."""
+        return {
+            "number": len(self.itemsets),
+            "threshold": self.threshold,
+            "epsilon_draw": self.epsilon_draw,
+            "unit": "row",
+            "universe": self.universe,
+            "informative_epsilon": self.informative_epsilon(),
+            "ledger": self.ledger.to_dict(),
+        }
+
+
+def informative_epsilon(*, universe: int, frequent: int, threshold: int) -> float:
+    """Return 2 ln(universe / frequent) / threshold: below it, itemsets that no row has outweigh the frequent ones.
+
+    `frequent` is a guess about the data, never a count of it: that would have to be paid for.
+
+    >>> round(informative_epsilon(universe=10**12, frequent=1_000, threshold=4_885), 4)
+    0.0085
+    """
+    if not 1 <= frequent <= universe or threshold < 1:
+        raise ParameterError("frequent must be from 1 to the universe, and threshold at least 1")
+    return 2 * math.log(universe / frequent) / threshold
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemsetDraws:
+    """What is to be drawn, looked through before any budget is spent."""
+
+    rows: CodedRows = field(repr=False)
+    universe: ItemsetUniverse
+    number: int
+    threshold: int
+    epsilon: Fraction
+    delta: Fraction
+
+    @classmethod
+    def of(
+        cls,
+        table: FrequencyTable,
+        *,
+        number: int,
+        support: Any,
+        epsilon: Any,
+        delta: Any = 0,
+        longest: int | None = None,
+        domains: Mapping[str, Sequence[Any]] | None = None,
+    ) -> "ItemsetDraws":
+        """Read what is wanted, and refuse what makes no sense.
+
+        `support`: the threshold as a share of the rows, whose number is public. An item is a column with a value; a
+        missing value is none. `longest` limits an itemset's items. `epsilon` and `delta` are those of all draws.
+        """
+        total, failing = exact(epsilon, what="epsilon"), exact(delta, what="delta")
+        share = exact(support, what="support")
+        _require(total > 0 and 0 <= failing < 1, "epsilon must be positive and delta from 0 to below 1")
+        _require(0 < share <= 1, "support must be a share of the rows, above 0 and at most 1")
+        _require(_whole(number) and number >= 1, "number must be a whole number of at least 1")
+        _require(longest is None or (_whole(longest) and longest >= 1), "longest must be a whole number of at least 1")
+        rows = CodedRows.of(table, given=None, domains=domains)
+        values = RowItems(rows=rows).values
+        universe = ItemsetUniverse(sizes=tuple(map(len, values)), longest=min(longest or rows.columns, rows.columns))
+        _require(number <= universe.size, f"the columns allow only {universe.size} itemsets")
+        threshold = -(-share.numerator * rows.rows // share.denominator)
+        return cls(rows=rows, universe=universe, number=number, threshold=threshold, epsilon=total, delta=failing)
+
+    @property
+    def epsilon_draw(self) -> Fraction:
+        """What one draw may spend: its part, or more where zero-concentrated budgets add up to less."""
+        if self.delta == 0:
+            return self.epsilon / self.number
+        rho = rho_within(float(self.epsilon), float(self.delta))
+        together = math.sqrt(8 * rho / self.number) * (1 - 1e-12)  # rounded down: the parts stay within the whole
+        return max(self.epsilon / self.number, Fraction(together))
+
+    @cached_property
+    def items(self) -> RowItems:
+        """The rows as items."""
+        return RowItems(rows=self.rows)
+
+    @cached_property
+    def mined(self) -> "Mined":
+        """The likeliest itemsets; TooLargeError where too few can be held for draws to be quick."""
+        return _Mining(self).mined()
+
+    def require_drawable(self) -> None:
+        """Refuse what is too large, while no budget is spent."""
+        _ = self.mined  # kept for the draws
+
+    def drawn(self, generator: np.random.Generator | None = None) -> PrivateItemsets:
+        """Draw different itemsets. Cost: mining, and a look at the rows for each draw that starts."""
+        drawing = _Drawing(self, below=secure_below if generator is None else seeded_below(generator))
+        found = [drawing.draw() for _ in range(self.number)]
+        return PrivateItemsets(
+            itemsets=tuple(self.items.named(itemset) for itemset in found),
+            threshold=self.threshold,
+            epsilon_draw=float(self.epsilon_draw),
+            universe=self.universe.size,
+            ledger=self._ledger(private=generator is None),
+        )
+
+    def _ledger(self, *, private: bool) -> ReleaseLedger:
+        each = float(self.epsilon_draw)
+        part = Part(
+            name="itemsets, one after the other",
+            mechanism="exponential mechanism",
+            sensitivity="1 in the support, for one substituted row",
+            epsilon=each,
+            rho=exponential_rho(each),
+            times=self.number,
+        )
+        return ReleaseLedger(
+            unit="row",
+            neighbours="tables of the same number of rows that differ in one row",
+            parts=(part,),
+            epsilon=float(self.epsilon),
+            epsilon_row=float(self.epsilon),
+            delta=float(self.delta),
+            assumptions=(*self.rows.assumptions, "the support was chosen without looking at the data"),
+            private=private,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mined:
+    """All itemsets of support `least` and more, by min(threshold, support)."""
+
+    least: int
+    levels: Mapping[int, Sequence[Chosen]] = field(repr=False)
+
+
+class _Mining:
+    """Mines as deep as few restarts need, or as the itemsets can be held.
+
+    It has the last draw in mind, where those drawn before were the likeliest: no earlier one starts more often.
+    """
+
+    def __init__(self, wanted: ItemsetDraws) -> None:
+        self._universe, self._threshold, self._number = wanted.universe, wanted.threshold, wanted.number
+        self._rate = float(wanted.epsilon_draw / 2)
+        self._items = wanted.items
+        self._found = Mined(least=wanted.threshold + 1, levels={})  # none yet
+
+    def mined(self) -> Mined:
+        """Mine, and refuse what could not be mined deep enough."""
+        wanted, too_deep = self._threshold, 0
+        while wanted < self._found.least:
+            try:
+                self._found = Mined(least=wanted, levels=self._levels(wanted))
+            except TooLargeError:
+                too_deep = wanted
+            deep = self._deep_enough()
+            wanted = deep if deep > too_deep else (too_deep + self._found.least + 1) // 2
+        most = max(_RESTARTS, math.log(_MOST_STARTS / self._number)) + _ROUNDING
+        if self._logarithm_unmined() - self._logarithm_at_least() > most:
+            raise TooLargeError(
+                "there are too many itemsets to draw from; raise the support or the epsilon of a draw, name fewer "
+                "columns or limit the longest itemset"
+            )
+        return self._found
+
+    def _deep_enough(self) -> int:
+        """Return the least support to mine for restarts to be few, from what is known now."""
+        spare = _RESTARTS + self._logarithm_at_least() - math.log(self._universe.size)
+        return min(max(math.floor(self._threshold + spare / self._rate) + 1, 1), self._found.least)
+
+    def _logarithm_unmined(self) -> float:
+        """Return the logarithm of the weight that those not mined are given, for weight 1 at the threshold."""
+        return math.log(self._universe.size) - self._rate * (self._threshold - self._found.least + 1)
+
+    def _logarithm_at_least(self) -> float:
+        """Return the logarithm of a weight that all which are left at the last draw have at least, together."""
+        gone = self._number - 1
+        known = [math.log(self._universe.size - gone) - self._rate * self._threshold]
+        for level, members in sorted(self._found.levels.items(), reverse=True):
+            left, gone = max(len(members) - gone, 0), max(gone - len(members), 0)
+            if left:
+                known.append(math.log(left) - self._rate * (self._threshold - level))
+        largest = max(known)
+        return largest + math.log(math.fsum(math.exp(each - largest) for each in known))
+
+    def _levels(self, least: int) -> dict[int, list[Chosen]]:
+        found = frequent_itemsets(**self._items.transactions, support=least, most=_MOST_MINED)
+        levels: dict[int, list[Chosen]] = {}
+        places = self._items.places(found.items)
+        ends = found.offsets.tolist()
+        for number, support in enumerate(found.support.tolist()):
+            chosen = tuple(places[ends[number] : ends[number + 1]])
+            if len(chosen) <= self._universe.longest:
+                levels.setdefault(min(support, self._threshold), []).append(chosen)
+        return levels
+
+
+class _Drawing:
+    """Draws itemsets that were not drawn before."""
+
+    def __init__(self, wanted: ItemsetDraws, *, below: Below) -> None:
+        self._universe, self._threshold, self._below = wanted.universe, wanted.threshold, below
+        self._rate = wanted.epsilon_draw / 2
+        self._items = wanted.items
+        self._drawn: set[Chosen] = set()
+        self._bound = wanted.mined.least - 1  # the largest support of those that are not mined
+        self._levels = {level: list(wanted.mined.levels[level]) for level in sorted(wanted.mined.levels, reverse=True)}
+
+    def draw(self) -> Chosen:
+        """Draw one itemset."""
+        levels, bound = list(self._levels), self._bound
+        multiples = [*(len(members) for members in self._levels.values()), self._universe.size]
+        exponents = [self._rate * (self._threshold - support) for support in (*levels, bound)]
+        choice = ExactChoice(multiples, exponents)
+        while True:
+            index = choice.draw(self._below)
+            if index < len(levels):
+                members = self._levels[levels[index]]
+                found = members.pop(self._below(len(members)))
+                break
+            found = self._universe.draw(self._below)
+            support = min(self._support(found), self._threshold)
+            if support <= bound and found not in self._drawn and happens(self._rate * (bound - support), self._below):
+                break
+        self._drawn.add(found)
+        return found
+
+    def _support(self, chosen: Chosen) -> int:
+        codes = self._items.codes
+        held = np.ones(len(codes), dtype=bool)
+        for column, place in chosen:
+            held &= codes[:, column] == place
+        return int(self._items.rows.counts[held].sum())
+
+
+def _whole(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _require(holds: bool, words: str) -> None:
+    if not holds:
+        raise ParameterError(words)

@@ -1,0 +1,67 @@
+"""Sanitized Krimp: the code table of what was released, at no further cost.
+
+Dorrestijn 2018, section 3.4.1, runs Krimp on randomized cells. Whatever is computed from a release costs nothing more,
+so the code table may be shown under the release's own account. It describes the released rows: of randomized cells, the
+noise too; of a synthetic table, what its model kept. It is no part of how rows are generated: see `code_tree`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from privacy_plugin.anonymizers.accounting import ReleaseLedger
+from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.anonymizers.randomized_cells import RandomizedCells
+from privacy_plugin.anonymizers.synthesis.synthesis import Synthesis
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.values import Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SanitizedCodeTable:
+    """Itemsets of two items or more in cover order, how often each is used, and the account of the release.
+
+    `ratio`: the size of the released rows with this code table over that with single items only.
+    """
+
+    itemsets: tuple[Mapping[str, Value], ...] = field(repr=False)
+    usage: tuple[int, ...] = field(repr=False)
+    ratio: float
+    ledger: ReleaseLedger
+
+
+def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/100") -> SanitizedCodeTable:
+    """Return Krimp's code table of a synthetic table or of randomized cells.
+
+    Candidates are the closed itemsets that at least a share `support` of the released rows hold; a missing value is no
+    item. Cost: Krimp.
+
+    >>> from privacy_plugin.anonymizers.randomized_cells import randomize_cells
+    >>> from privacy_plugin.frequency import FrequencyTable
+    >>> people = FrequencyTable.from_rows(["sex", "smokes"], [("f", "no"), ("m", "yes")] * 500)
+    >>> found = sanitized_krimp(randomize_cells(people, epsilon=9), support="1/10")
+    >>> [sorted(itemset.values()) for itemset in found.itemsets], str(found.ledger)
+    ([['f', 'no'], ['m', 'yes']], 'epsilon 9 a cell (epsilon 18 a row)')
+    """
+    from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets
+    from privacy_plugin.metrics.itemsets.krimp import krimp
+
+    if not isinstance(released, Synthesis | RandomizedCells):
+        raise ParameterError(
+            f"sanitized_krimp takes what synthesize or randomized_response made, not {type(released).__name__}"
+        )
+    share = exact(support, what="support")
+    if not 0 < share <= 1:
+        raise ParameterError("support must be a share of the rows, above 0 and at most 1")
+    rows = CodedRows.of(released.frequencies, given=None, domains=None)
+    items = RowItems(rows=rows)
+    least = -(-share.numerator * rows.rows // share.denominator)
+    found = krimp(**items.transactions, candidates=closed_itemsets(**items.transactions, support=least))
+    return SanitizedCodeTable(
+        itemsets=tuple(items.named(items.places(one)) for one in found.sets),
+        usage=tuple(found.usage.tolist()),
+        ratio=found.ratio,
+        ledger=released.ledger,
+    )

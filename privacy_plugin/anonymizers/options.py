@@ -1,0 +1,111 @@
+"""What a policy says of a method: every option has its reader, whatever method takes it."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.generalization.losses import LOSSES
+
+OCCURRING = "occurring"
+DOMAINS = (
+    "which values the column may have, known without looking at the rows: {column: [value, ...]}; or that those that "
+    f"occur are public anyhow, so that anybody may see them in the release: {{column: {OCCURRING}}}"
+)
+
+
+def read_option(name: str, value: Any, option: inspect.Parameter, columns: Sequence[str]) -> Any:
+    """Check one value of a policy; `columns` are those that are released."""
+    if value is None and option.default is None:
+        return None
+    reader = _READERS.get(name)
+    if reader is not None:
+        return reader(name, value, columns)
+    choices = _choices(option.annotation)
+    if choices and value not in choices:
+        raise ParameterError(unknown_name(name, str(value), [str(choice) for choice in choices]))
+    if not isinstance(value, str | int | float):
+        raise ParameterError(f"{name} must be a plain value, not {type(value).__name__}")
+    return value
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """Return what a Literal allows, also inside of a union."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [choice for part in get_args(annotation) for choice in _choices(part)]
+
+
+def _positive(name: str, value: Any, _: Sequence[str]) -> Any:
+    if exact(value, what=name) <= 0:
+        raise ParameterError(f"{name} must be positive, not {value!r}")
+    return value
+
+
+def _share(name: str, value: Any, _: Sequence[str]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}")
+    return value
+
+
+def _inner_share(name: str, value: Any, _: Sequence[str]) -> Any:
+    if not 0 < exact(value, what=name) < 1:
+        raise ParameterError(f"{name} must lie between 0 and 1, both excluded, not {value!r}")
+    return value
+
+
+def _loss(name: str, value: Any, _: Sequence[str]) -> Any:
+    if not isinstance(value, str) or value not in LOSSES:
+        raise ParameterError(unknown_name(name, str(value), LOSSES))
+    return value
+
+
+def _whole(name: str, value: Any, _: Sequence[str]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 2:
+        raise ParameterError(f"{name} must be a whole number of at least 2, not {value!r}")
+    return value
+
+
+def _column(name: str, value: Any, columns: Sequence[str]) -> Any:
+    if value not in columns:
+        raise ParameterError(unknown_name(f"column in {name}", str(value), columns))
+    return value
+
+
+def _domains(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Read the values of every column; those of a column that says `occurring` are left to the data."""
+    if value == OCCURRING:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name} must list the values of columns: {{column: [value, ...]}}")
+    for column, values in value.items():
+        _column(name, column, columns)
+        if values != OCCURRING and (not isinstance(values, list | tuple) or not values):
+            raise ParameterError(f"{name} of column {column!r} must be a list of its values, or {OCCURRING}")
+    lacking = [column for column in columns if column not in value]
+    if lacking:
+        raise ParameterError(f"{name} must say for {', '.join(map(repr, lacking))}, too, {DOMAINS}")
+    return {column: list(values) for column, values in value.items() if values != OCCURRING}
+
+
+def _interpolation(name: str, value: Any, columns: Sequence[str]) -> Any:
+    if value == "levels":
+        return value
+    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[1], int):
+        raise ParameterError(f"{name} must be levels, or a pair of a column and a level")
+    return _column(name, value[0], columns), value[1]
+
+
+_READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
+    "max_suppression": _share,
+    "loss": _loss,
+    "k": _whole,
+    "beta": _inner_share,
+    "epsilon": _positive,
+    "delta": _inner_share,
+    "penalty": _positive,
+    "given": _column,
+    "domains": _domains,
+    "interpolation": _interpolation,
+}

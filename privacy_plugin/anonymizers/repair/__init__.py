@@ -1,0 +1,1 @@
+"""Repairs of the privacy score by added records."""

@@ -1,0 +1,1 @@
+"""Synthetic tables drawn from sanitized models."""

@@ -1,0 +1,43 @@
+"""The commands together: `privacy-plugin init | check | anonymize | report | ledger | demo`."""
+
+from typing import Annotated
+
+import typer
+
+import privacy_plugin
+from privacy_plugin.cli.anonymize import anonymize
+from privacy_plugin.cli.check import check
+from privacy_plugin.cli.demo import demo
+from privacy_plugin.cli.init import init
+from privacy_plugin.cli.ledger import ledger
+from privacy_plugin.cli.report import report
+
+app = typer.Typer(
+    name="privacy-plugin",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Privacy gates for data pipelines: measure how private a table is, make it more private, hold the gate "
+    "until it is. Exit codes: 0 passed, 1 a requirement failed, 2 bad usage or input.",
+    epilog="Start with `privacy-plugin init data.csv --output policy.yaml`, review the policy, then "
+    "`privacy-plugin check data.csv --policy policy.yaml`.",
+)
+
+for function in (init, check, anonymize, report, ledger, demo):
+    app.command()(function)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(privacy_plugin.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""

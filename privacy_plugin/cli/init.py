@@ -1,0 +1,109 @@
+"""`init`: propose a policy for a table nobody has described yet."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from privacy_plugin.cli.options import Data, Force, Table, Url
+from privacy_plugin.cli.terminal import PASSED, Terminal, command
+from privacy_plugin.errors import ParameterError, kind_of
+
+if TYPE_CHECKING:
+    from privacy_plugin.proposals.proposal import Proposal
+
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the proposal here. Default: standard output.", show_default=False),
+]
+Dataset = Annotated[
+    str | None, typer.Option(help="The name of the dataset in the policy. Default: the file's or the table's name.")
+]
+RevealValues = Annotated[
+    bool,
+    typer.Option("--reveal", help="List the values of short columns in the proposed hierarchies."),
+]
+Header = Annotated[
+    bool,
+    typer.Option(
+        "--header",
+        help="Treat the first line as column names even though it looks like data. Without a real line of names, one "
+        "person's values would appear in the proposal.",
+    ),
+]
+
+
+@command
+def init(
+    data: Data = None,
+    output: Output = None,
+    url: Url = None,
+    table: Table = None,
+    dataset: Dataset = None,
+    header: Header = False,
+    reveal: RevealValues = False,
+    force: Force = False,
+) -> int:
+    """Propose a policy: a role for every column, with the reason and what was measured.
+
+    The proposal is for a person to review. Gates reject it until you delete the line `unreviewed`. Columns with
+    unclear roles are commented out, and the gate stays closed until they have one. Nothing but --output is written.
+
+    For example:
+
+    - `privacy-plugin init visits.csv --output policy.yaml`
+    - `privacy-plugin init --url duckdb:///warehouse.duckdb --table visits`
+    """
+    from privacy_plugin.cli.inputs import open_input
+    from privacy_plugin.cli.places import require_free_files
+    from privacy_plugin.proposals.policy_text import policy_text
+    from privacy_plugin.proposals.proposal import propose
+
+    terminal = Terminal()
+    require_free_files([output], read=[data], force=force)
+    opened = open_input(data, url, table)
+    with terminal.working("reading the columns") as progress:
+        name = dataset or opened.name
+        proposal = propose(opened.source, dataset=name, reveal=reveal, header=header, progress=progress)
+    terminal.notes.print(_summary(proposal))
+    text = policy_text(proposal)
+    if output is None:
+        typer.echo(text)
+    else:
+        _write(output, text)
+        terminal.note(f"written to {output}", style="bold")
+    undecided = proposal.named(None)
+    if undecided:
+        terminal.note(f"without a role, for you to decide: {', '.join(undecided)}", style="yellow")
+    terminal.note("This is a proposal: every gate refuses it until you have reviewed it and removed 'unreviewed'.")
+    return PASSED
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise ParameterError(f"cannot write {str(path)!r}: {kind_of(problem)}") from None
+
+
+def _summary(proposal: "Proposal") -> RichTable:
+    table = RichTable(box=box.SIMPLE, pad_edge=False)
+    for head in ("column", "proposed role", "values"):
+        table.add_column(head)
+    table.add_column("unique by it alone", justify="right")
+    table.add_column("it adds", justify="right")
+    for column in proposal.columns:
+        gained = None
+        if column.unique_with is not None and column.unique_without is not None:
+            gained = column.unique_with - column.unique_without
+        table.add_row(
+            Text(column.name),
+            Text(column.role or "to be decided", style="" if column.role else "yellow"),
+            f"{column.profile.distinct:,}",
+            "" if column.unique_alone is None else f"{column.unique_alone:.1%}",
+            "" if gained is None else f"{gained:+.1%}",
+        )
+    return table

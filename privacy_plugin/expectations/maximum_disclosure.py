@@ -1,0 +1,29 @@
+"""Maximum disclosure as an expectation."""
+
+from typing import ClassVar, Literal
+
+from great_expectations.compatibility.pydantic import StrictInt
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+
+
+class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
+    """Expect no attacker with so many further facts to name a sensitive value with so high a probability.
+
+    The metric is `privacy_plugin.metrics.maximum_disclosure.metric`; `below` c with `knowledge` k is (c, k)-safety.
+
+    >>> ExpectTableMaximumDisclosureToBeLessThan(
+    ...     quasi_identifiers=["age"], sensitive="disease", knowledge=3, below=0.6
+    ... ).attacker
+    'implications'
+    """
+
+    metric: ClassVar[str] = "maximum_disclosure"
+
+    quasi_identifiers: Columns
+    sensitive: Column
+    knowledge: StrictInt | Parameter
+    attacker: Literal["implications", "negations"] | Parameter = "implications"
+    at_most: Number = None
+    below: Number = None

@@ -1,0 +1,33 @@
+"""Confidence of delta-presence as an expectation."""
+
+from typing import Any, ClassVar, Literal
+
+from great_expectations.compatibility.pydantic import StrictFloat, StrictInt, StrictStr
+
+from privacy_plugin.expectations.base import PrivacyExpectation
+from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Parameter
+
+
+class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
+    """Expect delta-presence to hold with so much confidence, where only attribute distributions are known.
+
+    The metric is `privacy_plugin.metrics.presence.presence_confidence`; `marginals` is {column: {value: count}} or
+    {"file": "census.csv"} with lines of column, value and count.
+
+    >>> ExpectTablePresenceConfidenceToBeAtLeast(
+    ...     quasi_identifiers=["age"], marginals={"age": {"30": 60, "41": 40}}, population_size=100,
+    ...     delta=[0, 0.1], at_least=0.95
+    ... ).coverage
+    'reported'
+    """
+
+    metric: ClassVar[str] = "presence_confidence"
+
+    quasi_identifiers: Columns
+    marginals: dict[str, Any]
+    population_size: StrictInt | Parameter
+    delta: list[StrictInt | StrictFloat | StrictStr] | Parameter
+    hierarchies: Hierarchies = None
+    coverage: Literal["reported", "required"] | Parameter = "reported"
+    at_least: Number = None
+    above: Number = None

@@ -1,0 +1,1 @@
+"""The gate: verdicts, certificates and the key that signs them."""

@@ -1,0 +1,1 @@
+"""Generalization: the lattice, its searches, losses, suppression and plans."""

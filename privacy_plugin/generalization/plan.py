@@ -1,0 +1,275 @@
+"""Plans: which level every quasi-identifier is generalized to, to be applied where the data lives, and again."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from privacy_plugin.atomic_write import beside, write_whole
+from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, kind_of
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy
+from privacy_plugin.frequency.hierarchy_files import write_hierarchy
+from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import Value
+from privacy_plugin.generalization.suppression import failing_rows, grouped, needed_columns, require_share
+from privacy_plugin.measuring.measure import Tables
+from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
+from privacy_plugin.requirements.specification import hierarchy_from_specification
+from privacy_plugin.sources import Source, open_source
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticeNode:
+    """A generalization that was or could have been chosen: its levels, its loss, and whether it is allowed.
+
+    `loss` is exact for the chosen one; for the others it may be somewhat less than the truth. `feasible` is None where
+    nobody looked.
+    """
+
+    levels: tuple[int, ...]
+    loss: float
+    feasible: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """What a larger k costs: the least loss for a k, None where it cannot be had."""
+
+    k: int
+    loss: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A generalization: the level of every quasi-identifier, what it costs, and what it was made to meet.
+
+    `suppressed` rows are in classes that fail a requirement; applying the plan finds those classes anew, so that
+    it can be re-used on the next partition. With a `unit`, rows are people. `exact`: no generalization has a smaller
+    loss; `search` says how that is known, or why it is not. `minimal_nodes`: all generalizations that are allowed while
+    no more specific one is (none listed where `search` says so). `lattice` holds all nodes of a small lattice,
+    `trade_off` the loss for other k.
+    """
+
+    levels: Mapping[str, int]
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
+    requirements: tuple[Requirement, ...]
+    loss: float
+    loss_name: str
+    suppressed: int
+    rows: int
+    max_suppression: float
+    minimal_nodes: tuple[Mapping[str, int], ...] = ()
+    nodes_visited: int = 0
+    sensitive: str | None = None
+    attributes: tuple[str, ...] | None = None
+    unit: str | None = None
+    exact: bool = True
+    search: str = ""
+    lattice: tuple[LatticeNode, ...] = field(default=(), repr=False)
+    trade_off: tuple[TradeOff, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.levels or set(self.levels) != set(self.hierarchies) or not self.requirements:
+            raise ParameterError("a plan needs a requirement, and a level and a hierarchy for every quasi-identifier")
+        for name, level in self.levels.items():
+            height = self.hierarchies[name].height
+            if type(level) is not int or not 0 <= level <= height:
+                raise ParameterError(f"the level of column {name!r} must be a whole number from 0 to {height}")
+        require_share(self.max_suppression)
+
+    @property
+    def suppressed_share(self) -> float:
+        """The share of rows that the plan suppresses in the data it was made for."""
+        return self.suppressed / self.rows
+
+    def apply(
+        self,
+        data: Any,
+        *,
+        target: str | None = None,
+        keep: Sequence[str] | None = None,
+        suppression: Literal["drop", "mask"] = "drop",
+        population: Any = None,
+    ) -> Any:
+        """Generalize and suppress where the data lives; only groups are read.
+
+        A table of a database is looked at and written in two transactions: what others write in between may be in the
+        result, which only a gate over it notices. Frames return a new frame; that of a lazy one reads the data again
+        whenever its rows are asked for, so where they may be others by then, judge what was written. A database table
+        or a file needs the `target` that is created. `keep` names the columns of the result (default: all). Suppressed
+        rows are left out (`drop`) or have `*` in every quasi-identifier (`mask`); masked rows are a class like any
+        other and must meet the requirements too. The `population` is needed where a requirement compares with it. Rows
+        may keep their order, and a pandas frame its index, which can tell whose they are; a release asset and
+        `privacy-plugin anonymize` keep neither.
+
+        Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
+        would be suppressed or what is left fails; nothing is written then.
+        """
+        source = open_source(data)
+        recoding = self.recoding(source, keep=keep, suppression=suppression, population=population)
+        return source.recode(recoding, target=target)
+
+    def recoding(
+        self,
+        source: Source,
+        *,
+        keep: Sequence[str] | None = None,
+        suppression: Literal["drop", "mask"] = "drop",
+        population: Any = None,
+    ) -> Recoding:
+        """Work out what every value becomes and which classes are suppressed."""
+        columns = needed_columns(
+            tuple(self.levels), self.requirements, sensitive=self.sensitive, attributes=self.attributes
+        )
+        table = grouped(source, columns, self.unit, self.requirements)
+        levels = lay_over(table, self.hierarchies)
+        generalized = generalize_table(table, levels, self.levels)
+        failing = failing_rows(
+            generalized,
+            [with_hierarchies(requirement, self.hierarchies) for requirement in self.requirements],
+            quasi_identifiers=tuple(self.levels),
+            sensitive=self.sensitive,
+            attributes=self.attributes,
+            population=None if population is None else Tables(open_source(population)),
+            max_suppression=self.max_suppression,
+            masked=suppression == "mask",
+        )
+        suppressed = frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist())
+        if len(suppressed) != len(failing):
+            raise ColumnError("a quasi-identifier mixes true and 1 (or false and 0); give the column one type")
+        return Recoding(
+            keep=tuple(keep if keep is not None else source.columns),
+            mappings={name: _mapping(levels[name], level) for name, level in self.levels.items() if level},
+            suppressed_columns=tuple(self.levels),
+            suppressed=suppressed,
+            suppression=suppression,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `load_plan` reads; hierarchies list the values they were given."""
+        return {
+            "format": _FORMAT,
+            "levels": dict(self.levels),
+            "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
+            "requirements": [requirement.to_dict() for requirement in self.requirements],
+            "loss": self.loss,
+            "loss_name": self.loss_name,
+            "suppressed": self.suppressed,
+            "rows": self.rows,
+            "max_suppression": self.max_suppression,
+            "minimal_nodes": [dict(node) for node in self.minimal_nodes],
+            "nodes_visited": self.nodes_visited,
+            "sensitive": self.sensitive,
+            "attributes": None if self.attributes is None else list(self.attributes),
+            "unit": self.unit,
+            "exact": self.exact,
+            "search": self.search,
+            "lattice": [[list(node.levels), node.loss, node.feasible] for node in self.lattice],
+            "trade_off": [[point.k, point.loss] for point in self.trade_off],
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the plan does, without its hierarchies, which list values."""
+        told = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
+        return {"levels": dict(self.levels), **{name: getattr(self, name) for name in told}}
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a file, whole or not at all."""
+        write_whole(path, json.dumps(self.to_dict(), indent=2))
+
+    def export(self, folder: str | Path, *, data: Any = None) -> Path:
+        """Write what the plan applies as files that other tools read, all or none, and return the new folder.
+
+        One `value;level1;...;*` file a quasi-identifier, of the values that occur in `data` or, without it, those that
+        the hierarchy lists; and `levels.csv` with the file, the level and the height of every column. The files hold
+        raw values by their nature.
+        """
+        target = Path(folder)
+        values = {name: self._values_of(name, data) for name in self.levels}
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ParameterError(f"{str(folder)!r} exists and is no empty folder; export to a new one")
+        staging = beside(target)
+        try:
+            staging.mkdir(parents=True)
+            lines = ["column;file;level;of\n"]
+            for number, (name, level) in enumerate(self.levels.items(), start=1):
+                file = f"{number:02d}_{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}.csv"
+                write_hierarchy(self.hierarchies[name], staging / file, values=values[name])
+                quoted = '"' + name.replace('"', '""') + '"'
+                lines.append(f"{quoted};{file};{level};{self.hierarchies[name].height}\n")
+            (staging / "levels.csv").write_text("".join(lines), encoding="utf-8")
+            if target.exists():
+                target.rmdir()
+            os.replace(staging, target)
+        except OSError as problem:
+            raise ParameterError(f"cannot write the folder {str(folder)!r}: {kind_of(problem)}") from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        return target
+
+    def _values_of(self, column: str, data: Any) -> tuple[Value, ...]:
+        if data is not None:
+            return open_source(data).frequencies([column]).dictionary(column)
+        hierarchy = self.hierarchies[column]
+        if not isinstance(hierarchy, TableHierarchy):
+            raise ParameterError(
+                f"the hierarchy of column {column!r} follows a rule and lists no values; give the data whose values "
+                "are to be written with data="
+            )
+        return hierarchy.values
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a plan that `Plan.save` wrote."""
+    try:
+        given = json.loads(Path(path).read_text(encoding="utf-8"))
+        if given.pop("format") != _FORMAT:
+            raise ParameterError(f"the plan {str(path)!r} has a format this release does not read")
+        given["hierarchies"] = {
+            name: hierarchy_from_specification(entry) for name, entry in given["hierarchies"].items()
+        }
+        given["requirements"] = tuple(
+            require(metric, **entry) for line in given["requirements"] for metric, entry in line.items()
+        )
+        given["minimal_nodes"] = tuple(given["minimal_nodes"])
+        given["attributes"] = None if given.get("attributes") is None else tuple(given["attributes"])
+        given["lattice"] = tuple(
+            LatticeNode(levels=tuple(levels), loss=loss, feasible=feasible)
+            for levels, loss, feasible in given.get("lattice", ())
+        )
+        given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
+        given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
+        return Plan(**given)
+    except PrivacyPluginError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+        raise ParameterError(f"cannot read the plan {str(path)!r}: {kind_of(problem)}") from None
+
+
+def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:
+    """Lay the hierarchies over the values of a table."""
+    return {name: hierarchy.levels(table.dictionary(name), column=name) for name, hierarchy in hierarchies.items()}
+
+
+def generalize_table(table: FrequencyTable, levels: Mapping[str, Levels], node: Mapping[str, int]) -> FrequencyTable:
+    """Roll a table up to a node of the lattice."""
+    return table.recode(
+        {name: (levels[name].maps[level], levels[name].dictionaries[level]) for name, level in node.items() if level}
+    )
+
+
+def _mapping(levels: Levels, level: int) -> dict[Value, Value]:
+    original, general = levels.dictionaries[0], levels.dictionaries[level]
+    return {value: general[code] for value, code in zip(original, levels.maps[level].tolist(), strict=True)}
+
+
+def _class_values(table: FrequencyTable, row: int, columns: tuple[str, ...]) -> tuple[Value, ...]:
+    values = dict(zip(table.columns, table.values(row), strict=True))
+    return tuple(values[name] for name in columns)

@@ -1,0 +1,1 @@
+"""The compiled walk over all nodes of a lattice."""

@@ -1,1 +1,0 @@
-"""The few hot loops, compiled: arrays in, arrays out."""

@@ -1,0 +1,1 @@
+"""Metrics and audits on data of any kind."""

@@ -1,0 +1,196 @@
+"""Ask a metric of any data: group what it needs in the engine, then measure the groups."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.ledger.accounts import account_of
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.presence.population_join import Hierarchies, one_meaning
+from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
+from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.joining import join_groups
+
+Progress = Callable[[float, int], None]
+
+_REPORTED_TO: ContextVar[Progress | None] = ContextVar("reported_to", default=None)
+
+
+@contextmanager
+def reporting(progress: Progress) -> Iterator[None]:
+    """Hear of the progress of whatever is measured inside, however many gates and requirements lie between."""
+    before = _REPORTED_TO.set(progress)
+    try:
+        yield
+    finally:
+        _REPORTED_TO.reset(before)
+
+
+class Tables:
+    """The frequency tables of one source, each grouped once; coarser ones are made from finer ones."""
+
+    def __init__(self, source: Source) -> None:
+        """Take an open source."""
+        self.source = source
+        self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
+        self._joined: dict[tuple[str, ...], tuple[Tables, Hierarchies, FrequencyTable, Population]] = {}
+        self._rows: int | None = None
+
+    def count_rows(self) -> int:
+        """Count the rows; from then on every grouping must account for all of them."""
+        self._rows = self.source.row_count()
+        return self._rows
+
+    def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
+        """Group by some columns, or project what has been grouped already."""
+        require_columns(columns, self.source.columns)
+        if unit is not None:  # people cannot be added up: each grouping is asked of the engine
+            return self.source.frequencies(columns, unit=unit)
+        for known, table in self._grouped.items():
+            if set(columns) <= set(known):
+                return table.project(columns)
+        table = self.source.frequencies(columns)
+        self._require_all(table.rows)
+        self._grouped[tuple(columns)] = table
+        return table
+
+    def compared(
+        self,
+        second: "Tables",
+        columns: Sequence[str],
+        wanted: Sequence[str] | None = None,
+        *,
+        whole: bool = False,
+        hierarchies: Hierarchies | None = None,
+    ) -> tuple[FrequencyTable, Population]:
+        """Group by some columns, and a second table by the same (or `wanted`) ones: in the engine that has both.
+
+        Of the second table the engine then hands over only what both share, unless the `whole` of it is needed.
+        `hierarchies` say what generalized values of the first stand for in the second.
+        """
+        if whole or (wanted is not None and list(wanted) != list(columns)):
+            return self.frequencies(columns), second.frequencies(columns if wanted is None else wanted)
+        known, followed = self._joined.get(tuple(columns)), dict(hierarchies or {})
+        if known is None or known[0] is not second or known[1] != followed:
+            known = second, followed, *self._join(second, columns, followed)
+            self._joined[tuple(columns)] = known
+        return known[2:]
+
+    def _join(
+        self, population: "Tables", columns: Sequence[str], hierarchies: Hierarchies
+    ) -> tuple[FrequencyTable, Population]:
+        for each in (self, population):
+            require_columns(columns, each.source.columns)
+        meaning = functools.partial(one_meaning, hierarchies) if hierarchies else None
+        found = join_groups(self.source, population.source, columns, meaning)
+        if found is None:
+            return self.frequencies(columns), population.frequencies(columns)
+        self._require_all(found.table.rows)
+        population._require_all(found.population.rows)
+        self._grouped[tuple(columns)] = found.table
+        return found.table, replace(found.population, hierarchies=hierarchies)
+
+    def _require_all(self, rows: int) -> None:
+        if self._rows is not None and rows != self._rows:  # a driver that cuts results short
+            raise SourceError(f"the groups hold {rows:,} rows, but the table has {self._rows:,}")
+
+
+def measure(
+    metric: Metric,
+    data: Any,
+    *,
+    population: Any = None,
+    unit: str | None = None,
+    progress: Progress | None = None,
+    **arguments: Any,
+) -> Measurement:
+    """Measure one metric on anything a source accepts (or on the `Tables` of one).
+
+    `progress(share, steps)` is called now and then by metrics that take long; others never call it. Without one,
+    whoever listens through `reporting` is told.
+    """
+    options = {name: value for name, value in arguments.items() if name not in metric.roles}
+    metric.require_options(options)
+    if metric.reports_progress:
+        options["progress"] = progress or _REPORTED_TO.get()
+    roles = role_columns(metric, arguments)
+    columns = [name for names in roles.values() for name in _listed(names)]
+    if not metric.needs_ledger:
+        require_columns(columns, columns, role=" and ".join(roles))
+    if unit is not None and not metric.counts_people:
+        raise ParameterError(
+            f"{metric.name} is defined for one row a person; it cannot count people by the unit column {unit!r}. "
+            "Aggregate the table to one row a person first"
+        )
+    tables = data if isinstance(data, Tables) else Tables(open_source(data))
+    if unit is not None:
+        require_column(unit, tables.source.columns, role="unit")
+    if metric.needs_ledger:  # a release is known by all that it shows, never by some of its columns
+        columns, options["account"] = list(tables.source.columns), account_of
+    if not metric.needs_population:
+        if population is not None:
+            raise ParameterError(f"{metric.name} compares with no population; leave it out")
+        return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
+    if population is None:
+        raise ParameterError(
+            f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: name it as population, in the policy or "
+            "beside it (--population, population_table)"
+        )
+    if unit is not None:  # a grouping of rows would pass for one of people
+        raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
+    others = population if isinstance(population, Tables) else Tables(open_source(population))
+    wanted = [name for role in metric.compared_roles for name in _listed(roles[role])]
+    whole = metric.second_table != "population"  # an original is needed whole
+    table, compared = tables.compared(others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"))
+    return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
+
+
+def _listed(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of every role the metric has, all of which must be given: a name, or a list of names."""
+    roles: dict[str, Any] = {}
+    for role in metric.roles:
+        given = arguments.get(role)
+        if given is None:
+            raise ColumnError(f"{metric.name} needs {role}")
+        if role == "sensitive":
+            require_column(given, [given], role=role)
+            roles[role] = given
+        else:
+            if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+                raise ColumnError(f"{role} must be a list of column names, not {type(given).__name__}")
+            roles[role] = list(given)
+    return roles
+
+
+def public_function(name: str) -> Callable[..., Measurement]:
+    """Return a metric as the function users call: the same options, any data, a unit column where it counts people."""
+    metric = find_metric(name)
+    own = inspect.signature(metric.measure)
+    data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
+    unit = inspect.Parameter("unit", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)
+    stated = [given for given in list(own.parameters.values())[1:] if given.name != "account"]
+    parameters = [data, *stated, *([unit] if metric.counts_people else [])]
+
+    @functools.wraps(metric.measure)
+    def function(data: Any, **arguments: Any) -> Measurement:
+        try:
+            signature.bind(data, **arguments)
+        except TypeError as problem:
+            raise ParameterError(f"{name}: {problem}; it takes {', '.join(list(signature.parameters)[1:])}") from None
+        second = arguments.pop(metric.second_table, None) if metric.second_table else None
+        return measure(metric, data, population=second, **arguments)
+
+    signature = own.replace(parameters=parameters)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,1 @@
+"""Frequent and closed itemsets, and Krimp."""

@@ -1,0 +1,93 @@
+"""Krimp: the itemsets that describe a table in the fewest bits.
+
+Vreeken, van Leeuwen, Siebes 2011: standard cover order (longer, more frequent, then by items), standard candidate
+order (more frequent, longer, then by items), post-acceptance pruning. Bits, so logarithms of base 2.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.metrics.itemsets.itemsets import Itemsets
+from privacy_plugin.metrics.itemsets.krimp_search import compress, item_masks
+from privacy_plugin.metrics.itemsets.search import item_bitsets
+
+Integers = npt.NDArray[np.int64]
+Bits = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CodeTable:
+    """Itemsets of two items or more in cover order with how often each is used, and the single items' use.
+
+    `length` is the total in bits, of the data and of this table; `standard_length` the total with single items only,
+    `standard_data_length` its data part. `ratio` is the compression, lower is better.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    usage: Integers
+    item_usage: Integers
+    length: float
+    standard_length: float
+    standard_data_length: float
+
+    @property
+    def ratio(self) -> float:
+        """Length over length with single items only; 1 where one item is all there is, which takes no bits at all."""
+        return self.length / self.standard_length if self.standard_length else 1.0
+
+
+def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: Itemsets) -> CodeTable:
+    """Return the code table that Krimp finds among candidates, for rows as `frequent_itemsets` takes them.
+
+    L(D, CT) = sum over used itemsets of usage * l + (l + the standard code lengths of the items), with l = -log2(usage
+    / all usage). A candidate stays when it makes the total shorter; then itemsets that lost usage are tried to be left
+    out, least used first (of equals, the last in cover order); what is no longer used leaves. Cost: a
+    cover of the rows that hold the candidate, for each candidate.
+    """
+    if len(offsets) != len(counts) + 1:
+        raise ParameterError("krimp needs one offset more than rows")
+    if not len(items):
+        raise ParameterError("every value is missing: there are no items to describe the rows with")
+    universe = int(items.max()) + 1
+    if len(candidates.items) and int(candidates.items.max()) >= universe:
+        raise ParameterError("a candidate holds an item that no row has")
+    held = np.zeros(universe, dtype=np.int64)
+    np.add.at(held, items, np.repeat(counts, np.diff(offsets)))
+    codes = np.zeros(universe)
+    codes[held > 0] = -np.log2(held[held > 0] / held.sum())
+    lengths = np.diff(candidates.offsets)
+    several = np.flatnonzero(lengths > 1)
+    masks = item_masks(candidates.items, candidates.offsets, universe)[several]
+    support = candidates.support[several]
+    order = _cover_order(lengths[several], support, masks)
+    several, support, masks = several[order], support[order], masks[order]  # numbered in cover order from here on
+    tried = np.argsort(-support, kind="stable")  # of equal support, the longer is first already
+    starts = candidates.offsets[:-1]
+    weights = np.add.reduceat(codes[candidates.items], starts)[several] if len(several) else np.zeros(0)
+    rows = item_masks(items.astype(np.int64), offsets.astype(np.int64), universe)
+    bits = item_bitsets(items.astype(np.int64), offsets.astype(np.int64), np.arange(universe), universe)
+    chosen, usage, length = compress(rows, counts.astype(np.int64), bits, masks, weights, tried, held, codes)
+    sets = _listed(candidates, several[chosen])
+    standard_data = float((held * codes).sum())
+    return CodeTable(
+        sets=tuple(sets),
+        usage=usage[universe + chosen],
+        item_usage=usage[:universe],
+        length=float(length),
+        standard_length=standard_data + 2 * float(codes.sum()),
+        standard_data_length=standard_data,
+    )
+
+
+def _cover_order(lengths: Integers, support: Integers, masks: Bits) -> Integers:
+    """Longer, more frequent, then by items: of two sets of one length, the larger mask has the smaller first item."""
+    keys: list[Any] = [-lengths, -support, *~masks.T]
+    return np.lexsort(keys[::-1]).astype(np.int64)
+
+
+def _listed(itemsets: Itemsets, chosen: Integers) -> list[tuple[int, ...]]:
+    return [tuple(itemsets.items[itemsets.offsets[at] : itemsets.offsets[at + 1]].tolist()) for at in chosen]

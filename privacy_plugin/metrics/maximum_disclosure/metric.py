@@ -1,0 +1,288 @@
+"""Maximum disclosure: how surely an attacker with any k further facts can name somebody's sensitive value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.errors import ParameterError, TooLargeError
+from privacy_plugin.frequency import FrequencyTable, Histograms
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.metrics.maximum_disclosure.witness import Attacker, Claim, Witness
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.metrics.registry import metric
+
+if TYPE_CHECKING:
+    from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+
+Floats = npt.NDArray[np.float64]
+Curve = tuple[Quantity, ...]
+
+MOST_FACTS = 1_000
+_BANDS = 10  # of entropy
+_MOST_COMPUTED = 100  # facts that do not disclose everything yet: the work grows with their square
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureMeasurement(Measurement):
+    """Maximum disclosure, with the knowledge that reaches it and the curve for fewer facts."""
+
+    witness: Witness
+
+    @property
+    def curve(self) -> Curve:
+        """The maximum disclosure for 0, 1, ..., knowledge facts; the last entry is the value."""
+        found: Curve = self.details["curves"][self.parameters["attacker"]]
+        return found
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data for every door."""
+        return {**super().to_dict(reveal=reveal), "witness": self.witness.to_dict(reveal=reveal)}
+
+
+def require_attacker(knowledge: int, attacker: Attacker = "implications") -> None:
+    """Refuse an attacker who does not exist, or knows no number of facts."""
+    if isinstance(knowledge, bool) or not isinstance(knowledge, int) or not 0 <= knowledge <= MOST_FACTS:
+        given = knowledge if isinstance(knowledge, int | float) else type(knowledge).__name__
+        raise ParameterError(f"knowledge must be a whole number from 0 to {MOST_FACTS:,}, not {given}")
+    if attacker not in ("implications", "negations"):
+        raise ParameterError(f"attacker must be implications or negations, not {attacker!r}")
+
+
+@metric(
+    title="maximum disclosure",
+    safer="lower",
+    attacker="who knows {quasi_identifiers} of everybody, and as many further facts as the requirement grants, can "
+    "name {sensitive} of such a person with a probability that reaches {limit}",
+    remedy="merge classes by generalizing a quasi-identifier further, suppress the most exposed classes, or publish "
+    "the table in buckets",
+    paper="Martin, Kifer, Machanavajjhala, Gehrke, Halpern 2007",
+    monotone=True,
+    alone={"attacker": "negations"},
+    smallest=0,
+    largest=1,
+    check=require_attacker,
+)
+def maximum_disclosure(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    knowledge: int,
+    attacker: Attacker = "implications",
+) -> DisclosureMeasurement:
+    """Return the highest probability with which an attacker can name one person's sensitive value.
+
+    The attacker knows everybody's class and `knowledge` facts of their choice. `implications`: "if these people have
+    these values, then one of those people has one of those"; the maximum is 1 / (1 + r), r the least of (n_j / n_j(s0))
+    times the product of m_b(a_b) over target classes j and ways to spread knowledge + 1 atoms over the classes, one of
+    them at least in j; m_b(a) is the least probability that a atoms of class b are all false. `negations`: "this
+    person does not have this value"; the maximum over classes of n(s0) / (n - n(s1) - ... - n(sk)). Below c it is
+    (c, k)-safety, which is strict: `below`. Recursive (c, l)-diversity is safety below c / (c + 1) against l - 2
+    negations. Martin et al. 2007, section 3, with these errata: Lemma 12 lost its reciprocal, MINIMIZE2 starts with
+    the target not placed, formula (2) is clipped at 0 and names at most n people of a class.
+
+    The value and the witness are exact fractions; if too many classes tie up to rounding to be told apart, the value
+    has an error bound and a note says so. The spread holds the same maximum for each class's own people, rounded up.
+    `details["curves"]`: both attackers, for 0 to `knowledge` facts; `details["least_entropy"]`: of all classes, natural
+    logarithm; `details["entropy_bands"]`: classes by entropy, and the highest value among them. A missing value is a
+    value. Needs one row a person. Cost: a few passes over the distinct histograms, each of knowledge^2 log(knowledge)
+    steps a class.
+
+    >>> rows = [("m", d) for d in ("flu", "flu", "lung", "lung", "heart")]
+    >>> table = FrequencyTable.from_rows(["sex", "disease"], rows)
+    >>> found = maximum_disclosure(table, quasi_identifiers=["sex"], sensitive="disease", knowledge=1)
+    >>> found.value, found.curve
+    (Fraction(2, 3), (Fraction(2, 5), Fraction(2, 3)))
+    >>> found.witness.sentences()
+    ['person 1 of class 1 does not have the 2nd most frequent value of the class']
+    >>> found.witness.sentences(reveal=True)
+    ['person 1 of class 1 (sex m) does not have lung']
+    """
+    require_attacker(knowledge, attacker)
+    table.require_one_row_a_person("maximum disclosure")
+    histograms = table.histograms(quasi_identifiers, sensitive)
+    found = (_implications if attacker == "implications" else _negations)(histograms, knowledge)
+    sizes = histograms.classes.sizes
+    entropies = _entropies(histograms)
+    return DisclosureMeasurement(
+        metric="maximum_disclosure",
+        value=found.curves[attacker][-1],
+        parameters={
+            "quasi_identifiers": list(quasi_identifiers),
+            "sensitive": sensitive,
+            "knowledge": knowledge,
+            "attacker": attacker,
+        },
+        rows=table.rows,
+        classes=len(sizes),
+        error=found.error,
+        spread=Spread(values=np.minimum(found.values + found.rounding, 1.0), people=sizes),
+        worst=worst_classes(histograms.table, histograms.classes, found.values, lowest_first=False),
+        details={
+            "curves": found.curves,
+            "least_entropy": float(entropies.min()),
+            "entropy_bands": _bands(entropies, found.values, sizes),
+        },
+        notes=("too many classes tie to be told apart exactly; the value has an error bound",) if found.error else (),
+        witness=Witness(
+            attacker=attacker,
+            sensitive=sensitive,
+            target=_claim(histograms, found.values, found.target),
+            facts=tuple(_claim(histograms, found.values, atom) for atom in found.facts),
+            probability=found.probability,
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """What one attacker reaches: the curves, each class's value within `rounding`, and the worst knowledge."""
+
+    curves: dict[str, Curve]
+    values: Floats
+    target: "Atom"
+    facts: "tuple[Atom, ...]"
+    probability: Fraction
+    rounding: float = 0.0
+    error: float = 0.0
+
+
+def _implications(histograms: Histograms, knowledge: int) -> _Found:
+    from privacy_plugin.metrics.maximum_disclosure.class_disclosure import disclosures_of
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_curve, disclosure_error, negations_of
+    from privacy_plugin.metrics.maximum_disclosure.exact import solve
+    from privacy_plugin.metrics.maximum_disclosure.histograms import distinct_histograms
+
+    facts = _telling(histograms, knowledge)
+    buckets: dict[str, Any] = {"offsets": histograms.offsets, "value_counts": histograms.counts}
+    distinct = distinct_histograms(**buckets, width=facts + 1)
+    curve: Curve
+    curve, witness, plain = solve(distinct, value_counts=histograms.counts)
+    rounding = disclosure_error(knowledge=facts)
+    if not witness.is_maximum:
+        curve = tuple(disclosure_curve(**buckets, knowledge=facts)[0].tolist())
+    return _Found(
+        curves={
+            "implications": _continued(curve, knowledge),
+            "negations": _continued(negations_of(distinct), knowledge),
+        },
+        values=disclosures_of(distinct, plain),
+        target=witness.target,
+        facts=witness.antecedents,
+        probability=witness.disclosure,
+        rounding=rounding,
+        error=0.0 if witness.is_maximum else rounding,
+    )
+
+
+def _negations(histograms: Histograms, knowledge: int) -> _Found:
+    from privacy_plugin.metrics.maximum_disclosure.class_disclosure import class_negations
+    from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+
+    curve = _negation_curve(histograms, knowledge)
+    tops, bottoms = class_negations(offsets=histograms.offsets, value_counts=histograms.counts, knowledge=knowledge)
+    values = tops / bottoms
+    candidates = np.flatnonzero(values == float(curve[-1])).tolist()  # both are rounded once, and alike
+    worst = next(index for index in candidates if Fraction(int(tops[index]), int(bottoms[index])) == curve[-1])
+    start, stop = histograms.offsets[worst], histograms.offsets[worst + 1]
+    by_frequency = np.argsort(-histograms.counts[start:stop], kind="stable").tolist()
+    return _Found(
+        curves={"implications": _implication_curve(histograms, knowledge), "negations": curve},
+        values=values,
+        target=Atom(worst, 0, by_frequency[0]),
+        facts=tuple(Atom(worst, 0, value) for value in by_frequency[1 : knowledge + 1]),
+        probability=Fraction(int(tops[worst]), int(bottoms[worst])),
+    )
+
+
+def _implication_curve(histograms: Histograms, knowledge: int) -> Curve:
+    """The other attacker's curve, for comparison, in floating point; empty where it would take too long."""
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_curve
+
+    facts = min(knowledge, _fewest_values(histograms))
+    if facts > _MOST_COMPUTED:
+        return ()
+    curve, _ = disclosure_curve(offsets=histograms.offsets, value_counts=histograms.counts, knowledge=facts)
+    return _continued(tuple(curve.tolist()), knowledge)
+
+
+def _negation_curve(histograms: Histograms, knowledge: int) -> Curve:
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import negation_curve
+
+    facts = min(knowledge, _fewest_values(histograms))
+    curve = negation_curve(offsets=histograms.offsets, value_counts=histograms.counts, knowledge=facts)
+    return _continued(curve, knowledge)
+
+
+def _telling(histograms: Histograms, knowledge: int) -> int:
+    """The facts that can still make a difference: denied all values of a class but the target's, all is disclosed.
+
+    With one fact more, that holds for everybody in the table, whose own class may be any other.
+    """
+    facts = min(knowledge, _fewest_values(histograms))
+    if facts > _MOST_COMPUTED:
+        raise TooLargeError(
+            f"every class has more than {_MOST_COMPUTED} values; knowledge is computed up to {_MOST_COMPUTED} facts "
+            f"there, not {knowledge}"
+        )
+    return facts
+
+
+def _fewest_values(histograms: Histograms) -> int:
+    return int(np.diff(histograms.offsets).min())
+
+
+def _continued(curve: Curve, knowledge: int) -> Curve:
+    """Facts beyond those that disclose everything change nothing."""
+    return curve + (Fraction(1),) * (knowledge + 1 - len(curve))
+
+
+def _entropies(histograms: Histograms) -> Floats:
+    """The entropy of the sensitive values of every class."""
+    counts, sizes = histograms.counts.astype(np.float64), histograms.classes.sizes.astype(np.float64)
+    weighted = np.add.reduceat(counts * np.log(counts), histograms.offsets[:-1])
+    return np.maximum(np.log(sizes) - weighted / sizes, 0.0)
+
+
+def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str, float]]:
+    """Sort the classes into equally wide bands of entropy: how many, how many people, the highest disclosure."""
+    edges = np.linspace(0.0, max(float(entropies.max()), 1.0), _BANDS + 1)
+    band = np.clip(np.searchsorted(edges, entropies, side="right") - 1, 0, _BANDS - 1)
+    found = []
+    for number in np.unique(band).tolist():
+        inside = band == number
+        found.append(
+            {
+                "from": float(edges[number]),
+                "to": float(edges[number + 1]),
+                "classes": int(inside.sum()),
+                "people": int(people[inside].sum()),
+                "highest": float(values[inside].max()),
+            }
+        )
+    return found
+
+
+def _claim(histograms: Histograms, values: Floats, atom: "Atom") -> Claim:
+    """Name an atom by numbers: its class by the rank that `worst` gives, its value by the rank in the class."""
+    sizes, own, people = histograms.classes.sizes, atom.bucket, histograms.classes.sizes[atom.bucket]
+    level = values == values[own]
+    before = (values > values[own]) | (level & (sizes < people))
+    before[:own] |= level[:own] & (sizes[:own] == people)
+    counts = histograms.counts[histograms.offsets[own] : histograms.offsets[own + 1]]
+    held = counts[atom.value]
+    row = dict(
+        zip(histograms.table.columns, histograms.table.values(int(histograms.classes.example_rows[own])), strict=True)
+    )
+    return Claim(
+        class_rank=int(before.sum()) + 1,
+        people=int(people),
+        person=atom.person + 1,
+        value_rank=int((counts > held).sum() + (counts[: atom.value] == held).sum()) + 1,
+        value=histograms.dictionary[histograms.values[histograms.offsets[own] + atom.value]],
+        members={name: row[name] for name in histograms.classes.quasi_identifiers},
+    )

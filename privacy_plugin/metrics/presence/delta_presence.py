@@ -1,0 +1,131 @@
+"""delta-presence: how sure one can be that a person of the population is in the table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass
+from privacy_plugin.metrics.presence.population_join import (
+    Hierarchies,
+    PopulationJoin,
+    join_population,
+    largest_fraction,
+    require_hierarchies,
+)
+from privacy_plugin.metrics.registry import metric
+
+_HIGHEST_SHOWN, _LOWEST_SHOWN = 3, 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPresence(Measurement):
+    """The least and the largest probability, over the people of the population, of being in the table.
+
+    `between` is judged by both: no one below the lower bound, no one above the upper. `value` is the largest.
+    """
+
+    minimum: Fraction
+    maximum: Fraction
+
+    @property
+    def lowest(self) -> Fraction:
+        """The least probability."""
+        return self.minimum
+
+    @property
+    def highest(self) -> Fraction:
+        """The largest probability."""
+        return self.maximum
+
+
+@metric(
+    title="delta-presence",
+    safer="between",
+    attacker="who knows {quasi_identifiers} of a person of the population can tell whether that person is in the "
+    "table with a probability that is not between {limit}",
+    remedy="generalize a quasi-identifier one level further, in the table and the population alike, so that classes "
+    "that are mostly in the table, or not at all, are merged with others",
+    paper="Nergiz, Atzori, Clifton 2007; Nergiz and Clifton 2008",
+    monotone=True,
+    smallest=0,
+    largest=1,
+    check=require_hierarchies,
+)
+def delta_presence(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    population: Population,
+    hierarchies: Hierarchies | None = None,
+) -> DeltaPresence:
+    """Return the least and the largest probability with which people of the population are in the table.
+
+    For every class, Pr = rows of the table in the class / people of the population in the class; people whose class
+    has no row of the table have Pr = 0. Nergiz and Clifton, CSD TR 08-016, section 3. A table with rows that the
+    population lacks is an input error, never a probability. `hierarchies` says what generalized values of the table
+    stand for where the population holds original values; without it both are in the same form. Merging classes moves
+    both ends inwards (theorem 1), so a lattice search may prune. Missing values are a category of their own. Exact
+    fractions; needs one row a person in both tables. The spread is over the people of the population. Cost: each
+    table is grouped in its own engine, and the groups are joined: there, if both live in one.
+
+    >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (41,), (41,), (55,)])
+    >>> some = FrequencyTable.from_rows(["age"], [(30,), (41,), (41,)])
+    >>> found = delta_presence(some, quasi_identifiers=["age"], population=everybody)
+    >>> found.minimum, found.maximum
+    (Fraction(0, 1), Fraction(1, 1))
+    """
+    joined = join_population(table, population, quasi_identifiers=quasi_identifiers, hierarchies=hierarchies)
+    rows, people = presence_counts(joined)
+    lowest, highest = 1 - largest_fraction(people - rows, people), largest_fraction(rows, people)
+    return DeltaPresence(
+        metric="delta_presence",
+        value=highest,
+        minimum=lowest,
+        maximum=highest,
+        parameters={"quasi_identifiers": list(quasi_identifiers), "generalized": hierarchies is not None},
+        rows=int(people.sum()),
+        classes=len(joined.classes) + joined.other_groups,
+        spread=Spread(values=rows / people, people=people),
+        worst=_extremes(joined, rows, people),
+        details={
+            "minimum": lowest,
+            "maximum": highest,
+            "research_rows": joined.table.rows,
+            "people_in_no_class_of_the_table": joined.other_people,
+        },
+        notes=("people are those of the population; its groups without a row of the table count as classes",),
+    )
+
+
+def presence_counts(joined: PopulationJoin) -> tuple[Integers, Integers]:
+    """Return rows of the table and people of the population for every class, and at last for all who are in none."""
+    if not joined.other_people:
+        return joined.classes.sizes, joined.people
+    return np.append(joined.classes.sizes, 0), np.append(joined.people, joined.other_people)
+
+
+def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple[WorstClass, ...]:
+    """Pick the classes with the largest and with the least probabilities; who is in no class is one of them."""
+    order = np.lexsort((people, rows / people))
+    chosen = dict.fromkeys([*order[::-1][:_HIGHEST_SHOWN].tolist(), *order[:_LOWEST_SHOWN].tolist()])
+    return tuple(
+        WorstClass(
+            rank=rank,
+            value=Fraction(int(rows[index]), int(people[index])),
+            people=int(people[index]),
+            members=_members(joined, index),
+        )
+        for rank, index in enumerate(chosen, start=1)
+    )
+
+
+def _members(joined: PopulationJoin, index: int) -> dict[str, Any]:
+    if index == len(joined.classes):
+        return {}
+    return dict(zip(joined.table.columns, joined.table.values(int(joined.classes.example_rows[index])), strict=True))

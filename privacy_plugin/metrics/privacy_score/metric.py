@@ -1,0 +1,256 @@
+"""The Database Privacy Score: what follows for a person from what an attacker may know of them, and how bad that is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.metrics.measurement import Quantity, Spread, WorstClass
+from privacy_plugin.metrics.privacy_score.attributes import Attributes, read_bins, read_generalized, relate
+from privacy_plugin.metrics.privacy_score.exact import exact_scores
+from privacy_plugin.metrics.privacy_score.result import (
+    ERROR,
+    Floats,
+    PrivacyScore,
+    Settings,
+    Statistic,
+    average,
+    reaching,
+)
+from privacy_plugin.metrics.privacy_score.weights import GivenWeights, read_roles, read_weights, written_weights
+from privacy_plugin.metrics.registry import metric
+
+if TYPE_CHECKING:
+    from privacy_plugin.metrics.privacy_score.scores import Scores
+
+_STATISTICS = ("average", "maximum", "threshold_share")
+_WORST_SHOWN = 5
+DEFAULT_BUDGET = 20_000_000_000  # steps, some minutes: no gate hangs
+
+
+def require_score_options(
+    likelihood: GivenWeights | None = None,
+    danger: GivenWeights | None = None,
+    roles: Mapping[str, str] | None = None,
+    confidence: float = 1.0,
+    saturation: float = 1.0,
+    statistic: Statistic = "average",
+    threshold: float | None = None,
+    bins: Mapping[str, Any] | None = None,
+    generalized: Mapping[str, Hierarchy] | None = None,
+    budget: int | None = None,
+) -> None:
+    """Refuse options that make no sense, before any data is read."""
+    read_weights("likelihood", likelihood)
+    read_weights("danger", danger)
+    read_roles(roles)
+    read_bins(bins)
+    read_generalized(generalized, bins)
+    if not 0 < exact(confidence, what="confidence") <= 1:
+        raise ParameterError(f"confidence must be above 0 and at most 1, not {confidence!r}")
+    if not exact(saturation, what="saturation") > 0:
+        raise ParameterError(f"saturation must be above 0, not {saturation!r}")
+    if statistic not in _STATISTICS:
+        raise ParameterError(f"statistic must be average, maximum or threshold_share, not {statistic!r}")
+    if (threshold is not None) != (statistic == "threshold_share"):
+        raise ParameterError("threshold goes with statistic='threshold_share', and only with it")
+    if threshold is not None and not 0 < exact(threshold, what="threshold") <= 1:
+        raise ParameterError(f"threshold must be above 0 and at most 1, not {threshold!r}")
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
+        raise ParameterError(f"budget must be a whole number of steps of at least 1, not {budget!r}")
+
+
+@metric(
+    title="privacy score",
+    safer="lower",
+    attacker="who knows some of {attributes} of a person learns whatever everybody with the same has in common; "
+    "likelihood times danger of that reaches {limit}",
+    remedy="generalize or leave out a column that the most revealing combinations name, or add records that break "
+    "them (greedy_repair)",
+    paper="White 2021 (Database Privacy Score)",
+    smallest=0,
+    largest=1,
+    check=require_score_options,
+    writes={"likelihood": written_weights, "danger": written_weights},
+)
+def privacy_score(
+    table: FrequencyTable,
+    *,
+    attributes: Sequence[str],
+    likelihood: GivenWeights | None = None,
+    danger: GivenWeights | None = None,
+    roles: Mapping[str, str] | None = None,
+    confidence: float = 1.0,
+    saturation: float = 1.0,
+    statistic: Statistic = "average",
+    threshold: float | None = None,
+    bins: Mapping[str, Any] | None = None,
+    generalized: Mapping[str, Hierarchy] | None = None,
+    budget: int | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> PrivacyScore:
+    """Return how much follows for the people of a table from what an attacker may know of them, from 0 to 1.
+
+    priv(i) = max over the sets K of i's attributes, the empty one included, of (product of l(x) over K) * D / (s + D),
+    D = sum of d(x) over what everybody with K also has; l: likelihood of being known, d: danger of being inferred,
+    s: saturation. With `confidence` c < 1, x follows for i when i has x and a share of at least c of the people with K
+    have it, and counts share * d(x); keep it at 0.9 or more, or base rates score. White 2021, chapter 3. `statistic`:
+    the average over people, the maximum, or the share of people who score at least `threshold` (within 1e-12).
+
+    Errata: somebody whose attributes are all somebody else's is an ordinary person (the thesis' program drops them);
+    theorems 5.2 and 5.3 are false as stated. What is true: generalizing a column for everybody alike never raises
+    anyone's score if its l is 1 and its d is 0 (confidence 1); other changes can, so the score is not called monotone.
+
+    `likelihood`, `danger`: {column: weight}, {(column, value): weight} or {column: {value: weight, "otherwise":
+    weight}}, between 0 and 1. `roles`: {column: "quasi_identifier"} stands for l = 1, d = 0 (known, harmless),
+    {column: "sensitive"} for l = 0, d = 1 (unknown, dangerous); weights override it, and without either both are 1,
+    the worst. In a policy the roles are those of its columns. A boolean column is one attribute, held where true
+    (false and missing: not held); any other has one attribute a value, and missing is a value. `bins`: {column:
+    boundaries or hierarchy} groups numbers first; `generalized`: {column: hierarchy}: values of these columns hold
+    every leaf below them, `*` all. Needs one row a person.
+
+    The value is an exact fraction where all weights are 0 or 1 or the table is tiny, otherwise right to 1e-12. Cost:
+    one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`, known
+    beforehand). Where the `budget` of steps (about 10 ns each, 20 billion unless given) ends first, scores are
+    intervals, and a limit is held against the upper end. `progress(share, steps)` is called now and then.
+
+    >>> rows = [(8001, "flu"), (8001, "flu"), (8002, "flu"), (8002, "gout")]
+    >>> table = FrequencyTable.from_rows(["zip", "disease"], rows)
+    >>> roles = {"zip": "quasi_identifier", "disease": "sensitive"}
+    >>> found = privacy_score(table, attributes=["zip", "disease"], roles=roles)
+    >>> found.value, found.individuals.tolist(), found.counts.tolist()
+    (Fraction(1, 4), [0.5, 0.0, 0.0], [2, 1, 1])
+    >>> found.witness(0).words()
+    'Who knows zip learns disease: weight 0.5, true of 2 people.'
+    """
+    from privacy_plugin.metrics.privacy_score.scores import estimate_work, score
+
+    require_score_options(
+        likelihood, danger, roles, confidence, saturation, statistic, threshold, bins, generalized, budget
+    )
+    table.require_rows()
+    table.require_one_row_a_person("the privacy score")
+    people = table.project(attributes)
+    related = relate(
+        people,
+        attributes=list(attributes),
+        likelihood=likelihood,
+        danger=danger,
+        roles=roles,
+        bins=bins,
+        generalized=generalized,
+    )
+    settings = Settings(
+        saturation=exact(saturation), confidence=exact(confidence), statistic=statistic, threshold=threshold,
+        budget=DEFAULT_BUDGET if budget is None else budget,
+    )  # fmt: skip
+    sets = estimate_work(related.relation).sets
+    found = score(related.relation, progress=progress, **settings.of_the_kernel)
+    parameters = {
+        "attributes": list(attributes),
+        "roles": dict(roles) if roles else None,
+        "likelihood": _stated(likelihood),
+        "danger": _stated(danger),
+        **settings.stated,
+        "binned": sorted(bins or ()),
+        "generalized": sorted(generalized or ()),
+    }
+    return _result(people, related, found, settings, parameters, sets)
+
+
+def _result(
+    people: FrequencyTable,
+    related: Attributes,
+    found: "Scores",
+    settings: Settings,
+    parameters: Mapping[str, Any],
+    sets: float,
+) -> PrivacyScore:
+    lower, upper = found.lower[related.relation.inverse], found.upper[related.relation.inverse]
+    value, interval = _judged(people, related, found, settings)
+    return PrivacyScore(
+        metric="privacy_score",
+        value=value,
+        error=float(max(interval[1] - value, value - interval[0])),
+        interval=interval,
+        parameters=parameters,
+        rows=people.rows,
+        classes=people.distinct,
+        # A limit on an average or a share says nothing of one person: only that on the maximum has people who fail it.
+        spread=Spread(values=upper, people=people.counts) if settings.statistic == "maximum" else None,
+        worst=_worst(people, upper),
+        details={
+            "average": average(upper, people.counts),
+            "maximum": float(upper.max()),
+            "complete": found.exact,
+            "algorithm": found.algorithm,
+            "attributes": len(related.listed),
+            "sets_at_most": sets,
+        },
+        notes=related.notes if found.exact else (*related.notes, _cut_short(interval, found.nodes, sets)),
+        individuals=upper,
+        lower=lower,
+        counts=people.counts,
+        table=people,
+        related=related,
+        settings=settings,
+    )
+
+
+def _judged(
+    people: FrequencyTable, related: Attributes, found: "Scores", settings: Settings
+) -> tuple[Quantity, tuple[Quantity, Quantity]]:
+    """The value of the statistic and the ends between which it surely lies."""
+    relation = related.relation
+    if settings.statistic == "threshold_share":
+        people_reaching = [
+            int(relation.counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper)
+        ]
+        low_share, high_share = (Fraction(count, people.rows) for count in people_reaching)
+        return high_share, (low_share, high_share)
+    precise = None
+    if found.exact:
+        precise = exact_scores(related, found.lower, saturation=settings.saturation, confidence=settings.confidence)
+    if precise is not None:
+        value = precise.maximum if settings.statistic == "maximum" else precise.average(relation.counts)
+        return value, (value, value)
+    low, high = (
+        float(end.max()) if settings.statistic == "maximum" else average(end, relation.counts)
+        for end in (found.lower, found.upper)
+    )
+    return high, (max(low - ERROR, 0.0), high + ERROR)
+
+
+def _cut_short(interval: tuple[Quantity, Quantity], visited: int, sets: float) -> str:
+    return (
+        f"the budget ended first, after {visited:,} sets of at most {sets:.2g}: the value lies between "
+        f"{float(interval[0]):.4g} and {float(interval[1]):.4g}, and the upper end is judged"
+    )
+
+
+def _worst(people: FrequencyTable, scores: Floats) -> tuple[WorstClass, ...]:
+    order = np.lexsort((people.counts, -scores))[:_WORST_SHOWN]
+    return tuple(
+        WorstClass(
+            rank=rank,
+            value=float(scores[row]),
+            people=int(people.counts[row]),
+            members=dict(zip(people.columns, people.values(int(row)), strict=True)),
+        )
+        for rank, row in enumerate(order, start=1)
+    )
+
+
+def _stated(given: GivenWeights | None) -> dict[str, Any] | None:
+    """State weights by column; which values have their own is not told, as values belong to the table."""
+    if given is None:
+        return None
+    return {
+        name: "by value" if weights.own or weights.otherwise is None else written(weights.otherwise)
+        for name, weights in read_weights("weights", given).items()
+    }

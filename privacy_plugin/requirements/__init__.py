@@ -1,0 +1,1 @@
+"""Requirements: a metric, its options and a limit."""

@@ -1,0 +1,89 @@
+"""Options as a policy writes them: a hierarchy is a file, or a rule with its parameters; marginals may be a file."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from privacy_plugin.errors import HierarchyError, ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.frequency.hierarchy_builders import (
+    date_hierarchy,
+    interval_hierarchy,
+    mask_hierarchy,
+    tree_hierarchy,
+)
+from privacy_plugin.frequency.hierarchy_files import read_hierarchy
+from privacy_plugin.frequency.marginal_files import read_marginals
+from privacy_plugin.metrics.presence.population_marginals import marginals_of
+
+RULES = ("dates", "file", "intervals", "mask", "table", "tree")
+_FORMS = f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters"
+_RULES: dict[str, Callable[..., Hierarchy]] = {
+    "intervals": interval_hierarchy,
+    "mask": mask_hierarchy,
+    "dates": date_hierarchy,
+}
+
+
+def hierarchy_from_specification(specification: Any, *, folder: Path = Path()) -> Hierarchy:
+    """Build a hierarchy from a file name, or from a rule with its parameters."""
+    if isinstance(specification, Hierarchy):
+        return specification
+    if isinstance(specification, str):
+        return read_hierarchy(folder / specification)
+    if not isinstance(specification, Mapping) or len(specification) != 1:
+        raise HierarchyError(_FORMS)
+    ((rule, parameters),) = specification.items()
+    if rule not in RULES:  # it is not repeated: whoever forgot to write `tree` has begun with a value
+        near = get_close_matches(str(rule), RULES, n=1)
+        raise HierarchyError(_FORMS + (f"; did you mean {near[0]!r}?" if near else ""))
+    try:
+        return _built(rule, parameters, folder)
+    except (TypeError, ValueError, LookupError) as problem:
+        raise ParameterError(f"hierarchy rule {rule}: {problem}") from None
+
+
+def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
+    if rule == "file":
+        return read_hierarchy(folder / parameters)
+    if rule == "tree":
+        return tree_hierarchy(parameters)
+    if rule == "table":
+        return _from_lines(parameters)
+    if not isinstance(parameters, Mapping):
+        raise ParameterError(f"{rule} takes named parameters")
+    valid = list(signature(_RULES[rule]).parameters)
+    if not set(parameters) <= set(valid):  # what is none is not repeated: it may be a value
+        raise ParameterError(f"{rule} takes {', '.join(valid)}, and nothing else")
+    return _RULES[rule](**parameters)
+
+
+def _from_lines(lines: Any) -> TableHierarchy:
+    paths = {line[0]: line[1:] for line in lines}
+    if len(paths) != len(lines):
+        raise HierarchyError("a value is listed more than once in the hierarchy")
+    return TableHierarchy(paths)
+
+
+def read_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
+    """Read an option of a metric; hierarchies and marginals may be written as plain data or lie in files."""
+    if name in ("hierarchies", "generalized") and isinstance(given, Mapping):
+        return {column: hierarchy_from_specification(entry, folder=folder) for column, entry in given.items()}
+    if name == "bins" and isinstance(given, Mapping):
+        return {column: read_option("", entry, folder=folder) for column, entry in given.items()}
+    if name == "marginals" and isinstance(given, Mapping) and set(given) == {"file"} and isinstance(given["file"], str):
+        return read_marginals(folder / given["file"])
+    if name == "marginals" and isinstance(given, FrequencyTable):
+        return marginals_of(given)
+    return hierarchy_from_specification(given, folder=folder) if is_specification(given) else given
+
+
+def is_specification(given: Any) -> bool:
+    """Tell whether an option is a hierarchy written as a rule with its parameters, and no mapping to numbers."""
+    if not isinstance(given, Mapping) or len(given) != 1:
+        return False
+    ((rule, parameters),) = given.items()
+    return rule in RULES and isinstance(parameters, Mapping | list | str)

@@ -1,0 +1,1 @@
+"""Frames in this process: pandas, polars, Arrow."""

@@ -1,0 +1,1 @@
+"""Databases and files: one Dialect protocol, one file a database."""

@@ -1,0 +1,304 @@
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import privacy_plugin as pp
+from privacy_plugin.errors import PolicyError, SourceError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.gate.verdict import Verdict, judge
+from privacy_plugin.requirements.rules import Rules
+from privacy_plugin.sources import open_source
+from tests.oracles import class_metrics as oracle
+
+COLUMNS = {"age": "quasi_identifier", "zip": "quasi_identifier", "disease": "sensitive", "note": "insensitive"}
+
+
+def policy_of(columns=COLUMNS, requirements=({"k_anonymity": {"at_least": 2}},)):
+    return pp.Policy.from_dict({"dataset": "visits", "columns": dict(columns), "requirements": list(requirements)})
+
+
+def frame_of(rows=4):
+    return pd.DataFrame({"age": 30, "zip": "8001", "disease": ["flu", "cold"] * (rows // 2), "note": "n"})
+
+
+class Altered:
+    """A pandas source of which one answer is not what the table holds, as broken drivers give it."""
+
+    def __init__(self, frame, **answers):
+        self._source = open_source(frame)
+        self._answers = answers
+
+    def __getattr__(self, name):
+        return getattr(self._source, name)
+
+    columns = property(lambda self: self._source.columns)
+    engine = "altered"
+
+    def frequencies(self, columns, *, unit=None):
+        return self._answers.get("frequencies", self._source.frequencies)(columns, unit=unit)
+
+    def row_count(self):
+        return self._answers.get("row_count", self._source.row_count)()
+
+    def fingerprint(self, columns=None):
+        return self._answers.get("fingerprint", self._source.fingerprint)(columns)
+
+    @contextmanager
+    def snapshot(self):
+        yield self
+
+    def recode(self, recoding, *, target=None):
+        raise SourceError("not here")
+
+    def publish(self, target, *, columns, verify):
+        raise SourceError("not here")
+
+
+def raising(problem):
+    def answer(*given, **named):
+        raise problem
+
+    return answer
+
+
+def assert_closed(verdict, words):
+    assert verdict.passed is False
+    assert verdict.evaluated is False
+    assert any(words in reason for reason in verdict.reasons), verdict.reasons
+    written = json.loads(json.dumps(verdict.to_dict()))
+    assert written["passed"] is False
+
+
+def test_an_open_gate_has_looked_at_everything():
+    verdict = policy_of(requirements=[{"k_anonymity": {"at_least": 4}}, {"l_diversity": {"at_least": 2}}]).judge(
+        frame_of(), partition="2024-01", fingerprint=True
+    )
+    assert verdict.passed
+    assert verdict.evaluated
+    assert (verdict.rows, verdict.partition, verdict.reasons, verdict.dataset) == (4, "2024-01", (), "visits")
+    assert verdict.fingerprint.columns == ("age", "disease", "note", "zip")
+    assert [finding.requirement.metric for finding in verdict.findings] == ["k_anonymity", "l_diversity"]
+
+
+def test_a_closed_gate_names_every_requirement_that_fails_and_was_still_evaluated():
+    requirements = [{"k_anonymity": {"at_least": 5}}, {"l_diversity": {"at_least": 2}}, {"t_closeness": {"at_most": 0}}]
+    verdict = policy_of(requirements=requirements).judge(frame_of())
+    assert not verdict.passed
+    assert verdict.evaluated
+    assert [finding.passed for finding in verdict.findings] == [False, True, True]
+    assert len(verdict.reasons) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.assign(phone="1"), "column 'phone' has no role"),
+        (lambda f: f.drop(columns="zip"), "column 'zip' is declared as quasi_identifier but not in the table"),
+        (lambda f: f.drop(columns="disease"), "column 'disease' is declared as sensitive but not in the table"),
+        (lambda f: f.drop(columns="note"), "column 'note' is declared as insensitive but not in the table"),
+        (lambda f: f.rename(columns={"zip": "Zip"}), "column 'Zip' has no role"),
+        (lambda f: f.rename(columns={"zip": "age"}), "more than one column named 'age'"),
+        (lambda f: f.rename(columns={"zip": 5}), "no text"),
+        (lambda f: f[:0], "no rows"),
+        (lambda f: pd.DataFrame(), "no columns"),
+        (lambda f: None, "NoneType"),
+        (lambda f: "missing/visits.csv", "file"),
+        (lambda f: f.to_dict("records"), "list"),
+        (lambda f: pp.FrequencyTable.from_rows(list(COLUMNS), []), "no rows"),
+    ],
+)
+def test_what_is_not_what_the_policy_says_closes_the_gate(change, words):
+    assert_closed(policy_of().judge(change(frame_of())), words)
+
+
+def test_an_identifier_that_is_still_there_closes_the_gate():
+    policy = policy_of({**COLUMNS, "name": "identifier"})
+    assert policy.judge(frame_of()).passed
+    assert_closed(policy.judge(frame_of().assign(name="x")), "column 'name' identifies people")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Index([1, 2, 3, 4], name="patient_id"),
+        pd.Index(["Ada", "Bob", "Cy", "Di"]),
+        pd.MultiIndex.from_product([[1, 2], [3, 4]]),
+        pd.date_range("1950-01-01", periods=4),
+    ],
+)
+def test_an_index_that_may_name_people_closes_the_gate(labels):
+    """It is no column, has no role, and leaves the house with the frame."""
+    assert policy_of().judge(frame_of().set_index(pd.Index([9, 9, 7, 1]))).passed
+    assert_closed(policy_of().judge(frame_of().set_index(labels)), "more than a numbering of its rows")
+    assert policy_of().judge(frame_of().set_index(labels).reset_index(drop=True)).passed
+
+
+def test_all_problems_are_named_at_once():
+    verdict = policy_of().judge(frame_of().rename(columns={"zip": "a", "note": "b"}))
+    assert len(verdict.problems) == 4
+    assert verdict.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ({"row_count": raising(ValueError("marker"))}, "could not be read: ValueError"),
+        ({"row_count": raising(SourceError("the connection is closed"))}, "the connection is closed"),
+        ({"frequencies": raising(OSError("marker"))}, "measuring failed with OSError"),
+        ({"fingerprint": raising(RuntimeError("marker"))}, "could not be read: RuntimeError"),
+        ({"row_count": lambda: 0}, "no rows"),
+        ({"row_count": lambda: 7}, "7 rows were judged, but the fingerprint covers 4"),
+    ],
+)
+def test_a_source_that_fails_closes_the_gate_without_its_words(answers, words):
+    verdict = policy_of().judge(Altered(frame_of(), **answers), fingerprint=True)
+    assert_closed(verdict, words)
+    assert "marker" not in str(verdict.to_dict())
+
+
+def test_groups_that_a_driver_cuts_short_close_the_gate():
+    """Two hundred groups come back of three hundred, and the unique people are among those left out."""
+    frame = frame_of(600)
+    frame["zip"] = np.repeat(np.arange(300), 2)
+    frame.loc[599, "zip"] = 999
+
+    def first_groups(columns, *, unit=None):
+        whole = open_source(frame).frequencies(columns)
+        rows = [whole.values(row) for row in range(200)]
+        return FrequencyTable.from_rows(whole.columns, rows, counts=whole.counts[:200].tolist())
+
+    assert not policy_of().judge(frame).passed
+    assert_closed(policy_of().judge(Altered(frame, frequencies=first_groups)), "but the table has 600")
+
+
+def test_a_fingerprint_of_other_rows_closes_the_gate():
+    def of_half(columns):
+        return open_source(frame_of(2)).fingerprint(columns)
+
+    verdict = policy_of().judge(Altered(frame_of(4), fingerprint=of_half), fingerprint=True)
+    assert_closed(verdict, "the fingerprint covers 2")
+    assert verdict.fingerprint is None
+
+
+def test_a_source_that_fails_in_its_snapshot_closes_the_gate():
+    class Locked(Altered):
+        def snapshot(self):
+            raise SourceError("the table is locked")
+
+    assert_closed(policy_of().judge(Locked(frame_of())), "the table is locked")
+
+
+def test_an_unreadable_population_closes_the_gate():
+    assert_closed(policy_of().judge(frame_of(), population="missing.csv"), "file")
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        {"l_diversity": {"at_least": 2}},
+        {"t_closeness": {"at_most": 0.1}},
+        {"maximum_disclosure": {"knowledge": 0, "at_most": 0.5}},
+        {"privacy_score": {"statistic": "maximum", "below": 0.1}},
+    ],
+)
+def test_a_secret_that_is_a_number_here_and_text_there_is_one_secret(requirement):
+    """Everybody has 250, and as two values they would pass for diverse."""
+    frame = frame_of().assign(disease=pd.Series([250, "250"] * 2, dtype=object))
+    assert_closed(policy_of(requirements=[requirement]).judge(frame), "written like another one of another type")
+
+
+def test_no_requirement_is_no_open_gate():
+    rules = Rules(dataset="visits", roles=COLUMNS, requirements=(), digest="")
+    verdict = judge(rules, frame_of())
+    assert not verdict.passed
+    assert not Verdict(dataset="visits", policy_digest="").passed
+
+
+def test_one_requirement_not_evaluated_closes_the_gate():
+    verdict = policy_of().judge(frame_of())
+    finding = replace(verdict.findings[0], status="not_evaluated")
+    assert not replace(verdict, findings=(*verdict.findings, finding)).passed
+    assert not replace(verdict, problems=("anything",)).passed
+
+
+def test_a_misspelt_role_cannot_take_its_column_out_of_the_question():
+    with pytest.raises(PolicyError, match="did you mean 'quasi_identifier'"):
+        Rules(dataset="visits", roles={**COLUMNS, "zip": "quasi_identifer"}, requirements=(), digest="")
+    policy = replace(policy_of(), roles={**COLUMNS, "zip": "quasi"})
+    with pytest.raises(PolicyError):
+        policy.judge(frame_of())
+
+
+UNIT = {**COLUMNS, "person": "unit"}
+
+
+def test_with_a_unit_people_are_counted_and_the_unit_is_not_released():
+    policy = policy_of(UNIT, [{"k_anonymity": {"at_least": 2}}, {"reidentification_risk": {"at_most": 0.5}}])
+    assert policy.rules.released == ("age", "zip", "disease", "note")
+    two, one = frame_of().assign(person=[1, 1, 2, 2]), frame_of().assign(person=1)
+    assert policy.judge(two, fingerprint=True).passed
+    verdict = policy.judge(one)
+    assert [finding.value for finding in verdict.findings] == [1, 1]
+    assert not verdict.passed
+    assert_closed(policy.judge(frame_of()), "as unit but not in the table; people are counted by this column")
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        {"l_diversity": {"at_least": 1}},
+        {"t_closeness": {"at_most": 1}},
+        {"reidentification_risk": {"variant": "average", "at_most": 1}},
+        {"reidentification_risk": {"variant": "share_at_risk", "threshold": 1, "at_most": 1}},
+    ],
+)
+def test_with_a_unit_metrics_of_one_row_a_person_close_the_gate(requirement):
+    verdict = policy_of(UNIT, [requirement]).judge(frame_of().assign(person=[1, 2, 3, 4]))
+    assert_closed(verdict, "one row a person")
+
+
+def test_rows_of_nobody_close_the_gate():
+    frame = frame_of().assign(person=[1, 2, 3, None])
+    assert_closed(policy_of(UNIT).judge(frame), "missing in 1 row")
+
+
+def test_the_order_of_columns_rows_and_index_do_not_matter():
+    policy, frame = policy_of(), frame_of(8)
+    other = frame.sample(frac=1, random_state=1)[list(COLUMNS)[::-1]]
+    first, second = (policy.judge(some, fingerprint=True) for some in (frame, other))
+    assert first.fingerprint == second.fingerprint
+    assert first.findings[0].value == second.findings[0].value
+
+
+def test_a_verdict_holds_no_value_of_the_table():
+    frame = pd.DataFrame(
+        {"age": ["marker-1", "marker-2"], "zip": "marker-3", "disease": "marker-4", "note": "marker-5"}
+    )
+    policy = policy_of(requirements=[{"k_anonymity": {"at_least": 5}}, {"l_diversity": {"at_least": 2}}])
+    verdict = policy.judge(frame, fingerprint=True)
+    assert "marker" not in json.dumps(verdict.to_dict())
+    assert "marker" not in repr(verdict)
+    assert "marker-1" in json.dumps(verdict.to_dict(reveal=True))
+    assert "marker-5" not in json.dumps(verdict.to_dict(reveal=True))
+
+
+_rows = st.lists(
+    st.tuples(st.sampled_from([30, None]), st.sampled_from(["1", "*"]), st.sampled_from("abc"), st.just("n")),
+    min_size=1,
+    max_size=16,
+)
+
+
+@settings(deadline=None, derandomize=True)
+@given(_rows, st.integers(1, 4), st.integers(1, 3))
+def test_the_gate_opens_exactly_when_the_definitions_hold(rows, k, l):  # noqa: E741
+    requirements = [{"k_anonymity": {"at_least": k}}, {"l_diversity": {"at_least": l}}]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(object)
+    expected = oracle.k(rows, [0, 1]) >= k and oracle.distinct_l(rows, [0, 1], 2) >= l
+    assert policy_of(requirements=requirements).judge(frame).passed is expected
