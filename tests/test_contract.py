@@ -1,4 +1,4 @@
-"""One more metric means one file in three rooms; this test says which of them is missing."""
+"""A new metric needs one file in three rooms; this test names the ones that are missing."""
 
 import doctest
 import inspect
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.great_expectations
 
 ROOT = Path(__file__).parent.parent
 
-# How a class may say its limit; a metric that must stay below something may be named strictly.
+# The endings of a class name by the direction of its metric; a strict upper limit may be named LessThan.
 ENDINGS = {"higher": ("AtLeast",), "lower": ("AtMost", "LessThan"), "between": ("Between",)}
 
 ALL = list(metrics().values())
@@ -34,7 +34,7 @@ def expectations_of(metric: Metric) -> list[Any]:
 
 
 def has_example_that_runs(function: Any) -> bool:
-    """Tell whether the docstring of a function has an example, and the example gives what it says."""
+    """Return whether the docstring of a function has an example that gives the result it shows."""
     names = dict(vars(import_module(function.__module__)))
     (found,) = doctest.DocTestFinder(recurse=False, exclude_empty=False).find(function, globs=names)
     outcome = doctest.DocTestRunner(verbose=False).run(found, out=lambda _: None)
@@ -42,7 +42,7 @@ def has_example_that_runs(function: Any) -> bool:
 
 
 def missing_around(metric: Metric) -> Iterator[str]:
-    """Say what a metric lacks outside of Great Expectations."""
+    """Yield what a metric lacks outside of Great Expectations."""
     if metric.name not in privacy_plugin.__all__ or not callable(getattr(privacy_plugin, metric.name, None)):
         yield f"the public name privacy_plugin.{metric.name} (in _METRICS of privacy_plugin/__init__.py)"
     if not (ROOT / "tests" / "metrics" / f"test_{metric.name}.py").is_file():
@@ -66,16 +66,18 @@ def wanted_fields(metric: Metric) -> dict[str, Any]:
 
 
 def missing_in_great_expectations(metric: Metric) -> Iterator[str]:
-    """Say what a metric's expectation lacks."""
+    """Yield what a metric's expectation lacks."""
     classes = expectations_of(metric)
     if len(classes) != 1:
-        yield f"one class in expectations/{metric.name}.py (there are {len(classes)})"
+        yield f"one class in privacy_plugin/expectations/{metric.name}.py (there are {len(classes)})"
         return
     (expectation,) = classes
     title = "".join(part.title() for part in metric.name.split("_"))
     names = [f"ExpectTable{title}ToBe{ending}" for ending in ENDINGS[metric.safer]]
     if expectation.__name__ not in names:
         yield f"a class named {' or '.join(names)}, not {expectation.__name__}"
+    if f'"{expectation.__name__}"' not in (ROOT / "expectations" / "__init__.py").read_text(encoding="utf-8"):
+        yield f"{expectation.__name__} in the top-level expectations/__init__.py"
     if expectation.metric != metric.name:
         yield f"metric = {metric.name!r} in {expectation.__name__}"
     if ">>>" not in (expectation.__doc__ or ""):
@@ -102,7 +104,7 @@ def test_there_is_no_expectation_without_a_metric() -> None:
     assert judged == sorted(metric.name for metric in ALL)
 
 
-def test_what_is_missing_is_said() -> None:
+def test_every_missing_part_is_named() -> None:
     unheard_of = Metric(
         name="unheard_of", title="", safer="lower", measure=lambda table: None, attacker="", remedy="", paper=""
     )
