@@ -100,21 +100,26 @@ def interval_hierarchy(
 
 
 class MaskHierarchy(Hierarchy):
-    """Codes whose characters are masked from one end, one more on each level."""
+    """Codes whose characters are masked from one end, more of them on each level."""
 
-    def __init__(self, *, length: int, from_right: bool, character: str) -> None:
-        """Take the number of characters of the longest code."""
+    def __init__(self, *, length: int, from_right: bool, character: str, levels: Sequence[int] | None = None) -> None:
+        """Take the length of the longest code, and how many characters each level masks (default: 1, 2, ...)."""
         self._length, self._from_right, self._character = length, from_right, character
+        self._levels = None if levels is None else tuple(levels)
+        self._masked_characters = tuple(range(1, length)) if levels is None else tuple(levels)
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values: one for each character."""
-        return self._length
+        """How many levels lie above the original values: those that mask some characters, and `*`."""
+        return len(self._masked_characters) + 1
 
     @property
     def specification(self) -> dict[str, Any]:
         """Return the rule as plain data."""
-        return {"mask": {"length": self._length, "from_right": self._from_right, "character": self._character}}
+        levels = {} if self._levels is None else {"levels": list(self._levels)}
+        return {
+            "mask": {"length": self._length, "from_right": self._from_right, "character": self._character, **levels}
+        }
 
     @property
     def covers(self) -> str:
@@ -128,18 +133,24 @@ class MaskHierarchy(Hierarchy):
             return None
         pad = self._character * (self._length - len(text))
         padded = text + pad if self._from_right else pad + text
-        return (*(self._masked(padded, count) for count in range(1, self._length)), SUPPRESSED)
+        return (*(self._masked(padded, count) for count in self._masked_characters), SUPPRESSED)
 
     def _masked(self, text: str, count: int) -> str:
         mask = self._character * count
         return text[: len(text) - count] + mask if self._from_right else mask + text[count:]
 
 
-def mask_hierarchy(*, length: int, from_right: bool = True, character: str = "*") -> MaskHierarchy:
+def mask_hierarchy(
+    *, length: int, from_right: bool = True, character: str = "*", levels: Sequence[int] | None = None
+) -> MaskHierarchy:
     """Mask one more character on each level, as for postcodes; the last level is `*`.
+
+    `levels` says how many characters each level masks, where not every number makes a useful level.
 
     >>> mask_hierarchy(length=5).generalize("02138", 2)
     '021**'
+    >>> mask_hierarchy(length=5, levels=[2, 4]).generalize("02138", 2)
+    '0****'
     """
     if isinstance(length, bool) or not isinstance(length, int) or length < 1:
         raise ParameterError(f"length must be a whole number of at least 1, not {length!r}")
@@ -147,7 +158,46 @@ def mask_hierarchy(*, length: int, from_right: bool = True, character: str = "*"
         raise ParameterError("character must be a single character")
     if not isinstance(from_right, bool):
         raise ParameterError(f"from_right must be true or false, not {type(from_right).__name__}")
-    return MaskHierarchy(length=length, from_right=from_right, character=character)
+    if levels is not None and (
+        isinstance(levels, str)
+        or not isinstance(levels, Sequence)
+        or any(isinstance(count, bool) or not isinstance(count, int) for count in levels)
+        or any(a >= b for a, b in pairwise([0, *levels, length]))
+    ):
+        raise ParameterError(f"levels must be ascending whole numbers from 1 to {length - 1}")
+    return MaskHierarchy(length=length, from_right=from_right, character=character, levels=levels)
+
+
+class FlatHierarchy(Hierarchy):
+    """Any value, and `*` above it."""
+
+    @property
+    def height(self) -> int:
+        """One level lies above the original values."""
+        return 1
+
+    @property
+    def specification(self) -> dict[str, Any]:
+        """Return the rule as plain data."""
+        return {"flat": {}}
+
+    @property
+    def covers(self) -> str:
+        """Any value."""
+        return "any value"
+
+    def path(self, value: Value) -> tuple[Value, ...] | None:
+        """Return `*`; a missing value becomes `*` too, as in every hierarchy."""
+        return (SUPPRESSED,)
+
+
+def flat_hierarchy() -> FlatHierarchy:
+    """Keep a value or replace it by `*`, with nothing in between: where no groups are known.
+
+    >>> [flat_hierarchy().generalize("plumber", level) for level in (0, 1)]
+    ['plumber', '*']
+    """
+    return FlatHierarchy()
 
 
 _DAY, _TIME = ("%d", "%m", "%Y"), ("%H", "%M", "%S")

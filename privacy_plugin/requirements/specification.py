@@ -11,20 +11,23 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import (
     date_hierarchy,
+    flat_hierarchy,
     interval_hierarchy,
     mask_hierarchy,
     tree_hierarchy,
 )
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
 from privacy_plugin.frequency.marginal_files import read_marginals
+from privacy_plugin.frequency.vocabulary import vocabulary_hierarchy
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 
-RULES = ("dates", "file", "intervals", "mask", "table", "tree")
+RULES = ("dates", "file", "flat", "intervals", "mask", "table", "tree", "vocabulary")
 _FORMS = f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters"
 _RULES: dict[str, Callable[..., Hierarchy]] = {
     "intervals": interval_hierarchy,
     "mask": mask_hierarchy,
     "dates": date_hierarchy,
+    "flat": flat_hierarchy,
 }
 
 
@@ -51,6 +54,8 @@ def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
         return read_hierarchy(folder / parameters)
     if rule == "tree":
         return tree_hierarchy(parameters)
+    if rule == "vocabulary":
+        return vocabulary_hierarchy(parameters)
     if rule == "table":
         return _from_lines(parameters)
     if not isinstance(parameters, Mapping):
