@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.generalization.class_rules import least_size
+from privacy_plugin.generalization.class_conditions import least_size
 from privacy_plugin.generalization.losses import require_loss
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.generalization.search import PICTURED, Found, least_loss, search_chain, why_top_fails
@@ -199,12 +199,12 @@ def _require_population(task: LatticeTask) -> None:
 
 
 def _infeasible(task: LatticeTask, unit: str | None) -> PrivacyPluginError:
-    if task.least_size > task.table.rows:
+    if task.conditions.k > task.table.rows:
         counted = "rows" if unit is None else "people"
         largest = max(task.requirements, key=lambda requirement: least_size(requirement) or 0)
         return InfeasibleError(
             f"no generalization meets the requirements, not even the most general one: {largest} needs "
-            f"{task.least_size:,} {counted}, and the table has {task.table.rows:,}. Relax that limit, or release more"
+            f"{task.conditions.k:,} {counted}, and the table has {task.table.rows:,}. Relax that limit, or release more"
         )
     open_ended = [name for name in task.columns if not _ends_in_one(task, name)]
     extend = f"extend the hierarchy of {', '.join(open_ended)} to '*', " if open_ended else ""
@@ -250,9 +250,9 @@ def _more_minimal(found: Found) -> str:
 def _cheap_trade_off(task: LatticeTask) -> tuple[TradeOff, ...]:
     """Compute the curve where it costs next to nothing: a small lattice that one walk decides."""
     cheap = task.nodes <= PICTURED and task.nodes * task.table.distinct <= _CHEAP_VISITS
-    if not cheap or task.least_size < 2 or not task.known.local:
+    if not cheap or task.conditions.k < 2 or not task.conditions.decisive:
         return ()
-    return _trade_off(task, sorted({*KS, task.least_size}))
+    return _trade_off(task, sorted({*KS, task.conditions.k}))
 
 
 def _trade_off(task: LatticeTask, ks: Sequence[int]) -> tuple[TradeOff, ...]:

@@ -73,8 +73,8 @@ def search(task: LatticeTask, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
     judge = _Judgements(task, progress)
     inherited = task.monotone and task.most_suppressed == 0
-    undiminished = task.most_suppressed == 0 or not task.known.repairable
-    if task.prunable and undiminished and PICTURED < task.nodes <= _MOST_PRUNED:
+    undiminished = task.most_suppressed == 0 or not task.conditions.repairable
+    if task.conditions.sizes_or_presence and undiminished and PICTURED < task.nodes <= _MOST_PRUNED:
         if progress is not None:
             progress(f"deciding {task.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
         return _pruned(task)
@@ -96,9 +96,9 @@ def search_chain(task: LatticeTask, progress: Progress | None) -> Found | None:
 
     Halving is right only where a node above one that passes passes too. That is proven of monotone requirements as long
     as nothing is suppressed, and of class sizes with suppression too: rows in classes that are large enough stay in
-    such. Of other requirements it is not (`lattice.rules` says why), so they are refused together with suppression.
+    such. Of other requirements it is not (`class_conditions` says why), so they are refused together with suppression.
     """
-    if not task.sizes_only and not (task.monotone and task.most_suppressed == 0):
+    if not task.conditions.sizes_only and not (task.monotone and task.most_suppressed == 0):
         kept = "max_suppression=0 and " if task.most_suppressed else ""
         names = sorted({r.metric for r in task.requirements if task.most_suppressed or not r.definition.monotone})
         raise ParameterError(
@@ -121,7 +121,7 @@ def search_chain(task: LatticeTask, progress: Progress | None) -> Found | None:
 
 def least_loss(task: LatticeTask) -> float | None:
     """Return the least loss alone, by one walk over the lattice where that decides every node."""
-    if not task.known.local or task.nodes > _MOST_COUNTED:
+    if not task.conditions.decisive or task.nodes > _MOST_COUNTED:
         found = search(task, None)
         return None if found is None else found.best.loss
     counted = task.counted()
@@ -130,7 +130,7 @@ def least_loss(task: LatticeTask) -> float | None:
         return None
     if task.bounds_are_losses:
         return float(bounds[eligible].min())
-    best, _, _ = least(bounds, eligible, task.by_sizes if task.sizes_only else task.judge)
+    best, _, _ = least(bounds, eligible, task.by_sizes if task.conditions.sizes_only else task.judge)
     return None if best is None else best.loss
 
 
@@ -139,20 +139,20 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
     counted = task.counted()
     eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
     examined = f"all {task.nodes:,} combinations of levels were examined"
-    words = examined if task.known.anything else "nothing could be counted"
+    words = examined if task.conditions.any_known else "nothing could be counted"
     feasible: Mask | None
     most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
-    if inherited and not task.known.local:
+    if inherited and not task.conditions.decisive:
         feasible, asked, certain = decide(eligible, judge.passes, most=most)
         minimal = minimal_nodes(feasible)
         best = judge.best_of(minimal) if certain else None
         words += f"; {asked:,} judged by every requirement decide all {task.nodes:,}"
     else:
-        cheaper = task.sizes_only and not task.bounds_are_losses
+        cheaper = task.conditions.sizes_only and not task.bounds_are_losses
         refine = (lambda node: task.by_sizes(node).loss) if cheaper else None
         best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
         feasible, minimal = _feasible(task, judge, eligible) if certain else (None, ())
-        if not task.known.local:
+        if not task.conditions.decisive:
             words += f"; {asked:,} of {task.nodes:,} were judged by every requirement, by rising loss"
             words += "" if minimal or best is None else "; minimal nodes are not listed, all would have to be judged"
     if not certain:
@@ -160,16 +160,16 @@ def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found |
     if best is None:
         return None
     picture = _picture(bounds, eligible, feasible, best) if task.nodes <= PICTURED else ()
-    visited = task.nodes if task.known.anything else asked
+    visited = task.nodes if task.conditions.any_known else asked
     return Found(best=best, minimal=minimal, visited=visited, exact=True, search=words, picture=picture)
 
 
 def _feasible(task: LatticeTask, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:
     """Return which nodes pass, and the minimal ones, where that is known or quickly found out."""
-    if not task.known.local and np.count_nonzero(eligible) > _FEW_JUDGED:
+    if not task.conditions.decisive and np.count_nonzero(eligible) > _FEW_JUDGED:
         return None, ()
     feasible = eligible
-    if not task.known.local:
+    if not task.conditions.decisive:
         feasible = np.zeros_like(eligible)
         for line in np.argwhere(eligible):
             node = tuple(int(level) for level in line)
@@ -212,7 +212,7 @@ def _key(judged: Judged) -> tuple[float, int, Node]:
 def _descended(task: LatticeTask, judge: _Judgements, progress: Progress | None) -> Found:
     if progress is not None:
         progress(f"{task.nodes:,} generalizations are too many to look at: going down from the most general one")
-    best, asked = descend(task.shape, task.judge_quickly if task.sizes_only else judge)
+    best, asked = descend(task.shape, task.judge_quickly if task.conditions.sizes_only else judge)
     best = None if best is None else judge(best.node)
     if best is None:
         raise TooLargeError(

@@ -14,7 +14,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
-from privacy_plugin.generalization.class_rules import Known, known, least_size
+from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
 from privacy_plugin.generalization.losses import Counted, Loss, make_loss
 from privacy_plugin.generalization.node_search import Judged
 from privacy_plugin.generalization.node_sizes import (
@@ -93,30 +93,15 @@ class LatticeTask:
         """How many rows may be suppressed."""
         return most_suppressed(self.max_suppression, self.table.rows)
 
-    @cached_property
-    def least_size(self) -> int:
-        """The largest class size that a requirement asks for."""
-        return max([size for size in map(least_size, self.requirements) if size is not None], default=1)
-
-    @cached_property
-    def sizes_only(self) -> bool:
-        """Whether the requirements ask for class sizes and nothing else."""
-        return all(least_size(requirement) is not None for requirement in self.requirements)
-
-    @cached_property
-    def prunable(self) -> bool:
-        """Whether they ask for class sizes and for presence in a population, and nothing else."""
-        return all(least_size(r) is not None or r.metric == "delta_presence" for r in self.requirements)
-
     def pruning(self) -> tuple[tuple[Codes, Integers, Sequence[Codes]], Passes]:
         """Return the lines to be counted, and the question that decides a node if nothing is suppressed."""
-        bounds = [r.limit.bounds for r in self.requirements if r.metric == "delta_presence"]
+        bounds = self.conditions.presence_bounds
         if not bounds or self.population is None:
-            return (self.codes, self.table.counts, self.maps), all_large(self.least_size)
+            return (self.codes, self.table.counts, self.maps), all_large(self.conditions.k)
         everybody = self.population.frequencies(self.columns)
         codes, rows, maps, others = with_population(self.table, everybody, self.hierarchies, {})
         lines = codes, np.column_stack([rows, others["population"]]), maps
-        return lines, all_present(self.least_size, [(low, high) for low, high in bounds])
+        return lines, all_present(self.conditions.k, bounds)
 
     @cached_property
     def monotone(self) -> bool:
@@ -130,10 +115,10 @@ class LatticeTask:
         return tuple(sorted(str(name) for name in asked))
 
     @cached_property
-    def known(self) -> Known:
-        """What one walk over the lattice can know."""
+    def conditions(self) -> ClassConditions:
+        """What the requirements ask of every class."""
         dictionaries = {name: _in_order(self.table.dictionary(name)) for name in self.sensitive_columns}
-        return known(
+        return class_conditions(
             self.requirements,
             dictionaries=dictionaries,
             sensitive=self.sensitive,
@@ -144,27 +129,29 @@ class LatticeTask:
     def counted(self) -> Counted:
         """Count the failing rows of every node, as far as a walk can know them."""
         small = self.nodes * self.table.distinct <= _FEW_VISITS
-        if small and not self.known.rules:
-            return SmallLattice(self.codes, self.table.counts, self.maps, k=self.known.k)
+        if small and not self.conditions.rules:
+            return SmallLattice(self.codes, self.table.counts, self.maps, k=self.conditions.k)
         return self._walked()
 
     def _walked(self) -> WalkedLattice:
         codes, counts, maps = self.codes, self.table.counts, list(self.maps)
-        others = sensitive_codes(self.table, self.sensitive_columns) if self.known.rules else {}
-        if self.known.needs_population and self.population is not None:
+        others = sensitive_codes(self.table, self.sensitive_columns) if self.conditions.rules else {}
+        if self.conditions.needs_population and self.population is not None:
             everybody = self.population.frequencies(self.columns)
             codes, counts, maps, others = with_population(self.table, everybody, self.hierarchies, others)
-        return WalkedLattice(shape=self.shape, codes=codes, counts=counts, maps=maps, known=self.known, others=others)
+        return WalkedLattice(
+            shape=self.shape, codes=codes, counts=counts, maps=maps, conditions=self.conditions, others=others
+        )
 
     def eligible(self, counted: Counted) -> Mask:
         """Tell which nodes may meet the requirements: all that do, and with local requirements no others."""
         failing = counted.failing
-        if not self.known.repairable:
+        if not self.conditions.repairable:
             assert isinstance(counted, WalkedLattice)  # only the walk knows of populations
             mask: Mask = (failing == 0) & (counted.uncovered == 0)
         else:
             mask = (failing <= self.most_suppressed) & (failing < self.table.rows)
-        if self.known.averages and self.known.local:
+        if self.conditions.averages and self.conditions.decisive:
             mask &= self._average_risks_hold(counted)
         return mask
 
@@ -172,7 +159,7 @@ class LatticeTask:
         """Compare classes / rows of what is left with the limits, in whole numbers."""
         classes, left = counted.classes(), self.table.rows - counted.failing
         holds = np.ones(self.shape, dtype=bool)
-        for limit in self.known.averages:
+        for limit in self.conditions.averages:
             bound = limit.bounds[0]
             if self.table.rows * max(bound.numerator, bound.denominator) >= 2**62:
                 classes, left = classes.astype(object), left.astype(object)
@@ -219,12 +206,12 @@ class LatticeTask:
 
     def by_sizes(self, node: Node) -> Judged:
         """Judge a node as if only the classes that are too small had to be suppressed."""
-        gone = small_class_lines(self.codes, self.table.counts, self.maps, node, k=self.least_size)
+        gone = small_class_lines(self.codes, self.table.counts, self.maps, node, k=self.conditions.k)
         return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
 
     def judge_quickly(self, node: Node) -> Judged | None:
         """Judge a node by the class sizes alone where nothing else is asked, by every requirement otherwise."""
-        if not self.sizes_only:
+        if not self.conditions.sizes_only:
             return self.judge(node)
         return self.large_enough(node)
 

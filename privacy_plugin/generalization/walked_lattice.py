@@ -14,7 +14,7 @@ from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.values import Value, key
 
 if TYPE_CHECKING:
-    from privacy_plugin.generalization.class_rules import Known
+    from privacy_plugin.generalization.class_conditions import ClassConditions
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,20 +25,20 @@ class WalkedLattice:
     codes: Codes
     counts: Integers
     maps: Sequence[Codes]
-    known: "Known"
+    conditions: "ClassConditions"
     others: Mapping[str, Any]
 
     @cached_property
     def failing(self) -> Integers:
         """Rows of every node in classes that are too small or break a rule."""
-        if self.known.k == 1 and not self.known.rules:
+        if self.conditions.k == 1 and not self.conditions.rules:
             return np.zeros(self.shape, dtype=np.int64)
         from privacy_plugin.generalization.walk.counts import failing_counts, suppressed_counts
 
-        if not self.known.rules:
-            return suppressed_counts(self.codes, self.counts, self.maps, k=self.known.k)
-        rules = self.known.rules
-        return failing_counts(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
+        if not self.conditions.rules:
+            return suppressed_counts(self.codes, self.counts, self.maps, k=self.conditions.k)
+        rules = self.conditions.rules
+        return failing_counts(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
 
     @cached_property
     def uncovered(self) -> Integers:
@@ -51,15 +51,15 @@ class WalkedLattice:
         """How many classes of every node pass."""
         from privacy_plugin.generalization.walk.counts import passing_classes
 
-        rules = self.known.rules
-        return passing_classes(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
+        rules = self.conditions.rules
+        return passing_classes(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
 
     def discernibility(self) -> Integers:
         """The sum of their squared sizes, plus all rows for every row that fails."""
         from privacy_plugin.generalization.walk.counts import discernibility
 
-        rules = self.known.rules
-        return discernibility(self.codes, self.counts, self.maps, k=self.known.k, rules=rules, **self.others)
+        rules = self.conditions.rules
+        return discernibility(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
 
 
 def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, Any]:

@@ -5,8 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit
 from privacy_plugin.metrics.measurement import Measurement, Spread, about_unit, worst_classes
 from privacy_plugin.metrics.registry import metric
+
+
+def class_condition(limit: ClassLimit) -> ClassCondition:
+    """Return the rows that every class needs."""
+    return ClassCondition(size=limit.least_whole)
 
 
 @metric(
@@ -17,6 +23,7 @@ from privacy_plugin.metrics.registry import metric
     paper="Samarati 2001; Sweeney 2002",
     counts_people=True,
     monotone=True,
+    class_rule=class_condition,
     smallest=1,
 )
 def k_anonymity(table: FrequencyTable, *, quasi_identifiers: Sequence[str]) -> Measurement:

@@ -11,6 +11,13 @@ import numpy.typing as npt
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable, Histograms
 from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.metrics.class_rules import (
+    ClassCondition,
+    ClassLimit,
+    DistinctDiversity,
+    EntropyDiversity,
+    RecursiveDiversity,
+)
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 
@@ -29,6 +36,18 @@ def require_variant(variant: Variant = "distinct", c: float | None = None) -> No
         raise ParameterError(f"c must be a positive number, not {c!r}")
 
 
+def class_condition(limit: ClassLimit) -> ClassCondition:
+    """Return the diversity that every class needs; a strict limit on the entropy is stated as one that is not."""
+    variant = limit.options.get("variant", "distinct")
+    if variant == "entropy":
+        rule = EntropyDiversity(l=limit.bound, column=limit.column)
+        return ClassCondition(rule=rule, decisive=not limit.strict)
+    if variant == "distinct":
+        return ClassCondition(rule=DistinctDiversity(l=limit.least_whole, column=limit.column))
+    c = exact(limit.options["c"], what="c")
+    return ClassCondition(rule=RecursiveDiversity(c=c, l=limit.least_whole, column=limit.column))
+
+
 @metric(
     title="l-diversity",
     safer="higher",
@@ -36,6 +55,7 @@ def require_variant(variant: Variant = "distinct", c: float | None = None) -> No
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the uniform classes",
     paper="Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006",
     monotone=True,
+    class_rule=class_condition,
     smallest=1,
     check=require_variant,
 )

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit
 from privacy_plugin.metrics.measurement import Measurement
 
 Safer = Literal["higher", "lower", "between"]
 Kind = Literal["privacy", "audit", "utility"]
+ClassRuleOf = Callable[[ClassLimit], ClassCondition | None]
 
 # The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
@@ -51,6 +53,7 @@ class Metric:
     ordered: bool = False
     counts_people: bool = False
     monotone: bool = False
+    class_rule: ClassRuleOf | None = None
     alone: Mapping[str, Any] = field(default_factory=dict)
     smallest: float | None = None
     largest: float | None = None
@@ -124,6 +127,7 @@ def metric(
     ordered: bool = False,
     counts_people: bool = False,
     monotone: bool = False,
+    class_rule: ClassRuleOf | None = None,
     alone: Mapping[str, Any] | None = None,
     smallest: float | None = None,
     largest: float | None = None,
@@ -133,13 +137,15 @@ def metric(
     """Declare a pure function of frequency tables as a metric of its own name.
 
     `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a utility
-    metric protects nobody. `ordered`: its attributes mean different things, so that whoever asks must name them.
-    `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging
-    classes never makes it worse, so a lattice search may prune. `alone`: the options with which a class depends on no
-    other and is never worse than beside others: what fails so has to be suppressed whatever else is. `smallest`,
-    `largest`: the limits that make sense. `check`: takes the metric's options and refuses those that make no sense,
-    before data is read. `writes`: how an option that is not plain data already is written as such, so that policies and
-    suites can hold it.
+    metric protects nobody. `ordered`: its attributes mean different things, so that the caller must name them.
+    `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging classes
+    never makes it worse, so a lattice search may prune. `class_rule`: takes a limit and returns what it requires of
+    every class, or None where no class can be judged by itself; a lattice search then counts the failing classes of all
+    nodes at once, and measures only what the condition does not decide. `alone`: the options with which a class depends
+    on no other and is never worse than together with others: a class that fails so has to be suppressed whatever else
+    is. `smallest`, `largest`: the limits that make sense. `check`: takes the metric's options and raises for those that
+    make no sense, before data is read. `writes`: how an option that is not plain data is written as such, so that
+    policies and suites can hold it.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -158,6 +164,7 @@ def metric(
             ordered=ordered,
             counts_people=counts_people,
             monotone=monotone,
+            class_rule=class_rule,
             alone=alone or {},
             smallest=smallest,
             largest=largest,

@@ -5,9 +5,21 @@ from fractions import Fraction
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.metrics.class_rules import NEVER, ClassCondition, ClassLimit, least_whole
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, about_unit, worst_classes
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.risk_variants import Variant, about_threshold, require_variant, share_at_risk
+
+
+def class_condition(limit: ClassLimit) -> ClassCondition | None:
+    """Return the rows that every class needs for the highest risk; the average is known once all classes are."""
+    variant = limit.options.get("variant", "highest")
+    if variant == "average":
+        return ClassCondition(average=True)
+    if variant != "highest":
+        return None
+    # 1/n <= p exactly when n >= 1/p
+    return ClassCondition(size=least_whole(1 / limit.bound, strict=limit.strict) if limit.bound else NEVER)
 
 
 @metric(
@@ -19,6 +31,7 @@ from privacy_plugin.metrics.risk_variants import Variant, about_threshold, requi
     paper="El Emam and Dankar 2008 (prosecutor scenario)",
     counts_people=True,
     monotone=True,
+    class_rule=class_condition,
     smallest=0,
     largest=1,
     check=require_variant,

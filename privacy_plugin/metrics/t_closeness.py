@@ -13,6 +13,7 @@ from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import as_number
 from privacy_plugin.frequency.order import places
+from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, Closeness
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 
@@ -28,6 +29,20 @@ def require_ground(ground: Ground = "equal") -> None:
         raise ParameterError("ground must be 'equal', 'ordered' or a hierarchy of the sensitive column")
 
 
+def class_condition(limit: ClassLimit) -> ClassCondition:
+    """Return the distance that every class keeps; decisive only where the table stays whole and equality counts."""
+    ground = limit.options.get("ground", "equal")
+    levels: Any = None
+    if isinstance(ground, Hierarchy):
+        laid = ground.levels(limit.values)
+        rooted = len(laid.dictionaries[-1]) == 1 and laid.height > 0  # all are one from the root on: no distance there
+        levels = laid.maps[: ground.meeting] if rooted else laid.maps
+    return ClassCondition(
+        rule=Closeness(t=limit.bound, column=limit.column, ground="ordered" if ground == "ordered" else levels),
+        decisive=not limit.suppression and not limit.strict,
+    )
+
+
 @metric(
     title="t-closeness",
     safer="lower",
@@ -36,6 +51,7 @@ def require_ground(ground: Ground = "equal") -> None:
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the skewed classes",
     paper="Li, Li, Venkatasubramanian 2007",
     monotone=True,
+    class_rule=class_condition,
     smallest=0,
     largest=1,
     check=require_ground,

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from privacy_plugin.generalization.class_rules import least_size
+from privacy_plugin.generalization.class_conditions import least_size
 from privacy_plugin.generalization.losses import SHARES
 from privacy_plugin.generalization.plan import LatticeNode, Plan
 from privacy_plugin.report.drawing import Point, drawing, line, words

@@ -9,14 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privacy_plugin.generalization.walk.counts import (
+from privacy_plugin.generalization.walk.counts import failing_counts
+from privacy_plugin.metrics.class_rules import (
     ClassRule,
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
     Presence,
     RecursiveDiversity,
-    failing_counts,
 )
 from tests.oracles import lattice as oracle
 

@@ -11,17 +11,9 @@ from hypothesis import strategies as st
 from privacy_plugin.errors import HierarchyError, ParameterError, TooLargeError
 from privacy_plugin.generalization.walk import counts as lattice
 from privacy_plugin.generalization.walk import packing
-from privacy_plugin.generalization.walk.counts import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    Presence,
-    discernibility,
-    failing_counts,
-    node_class_sizes,
-    passing_classes,
-    suppressed_counts,
-)
+from privacy_plugin.generalization.walk.counts import discernibility, failing_counts, passing_classes, suppressed_counts
+from privacy_plugin.generalization.walk.node import node_class_sizes
+from privacy_plugin.metrics.class_rules import Closeness, DistinctDiversity, EntropyDiversity, Presence
 from tests.generalization.lattice_tables import SHAPES, Codes, Table, as_dictionary, quick, tables
 from tests.oracles import lattice as oracle
 

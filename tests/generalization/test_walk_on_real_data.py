@@ -8,15 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privacy_plugin.generalization.walk.counts import (
-    ClassRule,
-    Closeness,
-    DistinctDiversity,
-    Presence,
-    failing_counts,
-    node_class_sizes,
-    suppressed_counts,
-)
+from privacy_plugin.generalization.walk.counts import failing_counts, suppressed_counts
+from privacy_plugin.generalization.walk.node import node_class_sizes
+from privacy_plugin.metrics.class_rules import ClassRule, Closeness, DistinctDiversity, Presence
 from tests.generalization.lattice_tables import Codes
 
 ROOT = Path(os.environ.get("PRIVACY_PLUGIN_DATA", Path(__file__).parent.parent.parent.parent / "shared" / "data"))

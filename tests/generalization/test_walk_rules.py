@@ -10,18 +10,20 @@ from hypothesis import strategies as st
 
 from privacy_plugin.generalization.walk import packing
 from privacy_plugin.generalization.walk.counts import (
-    ClassRule,
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    Presence,
-    RecursiveDiversity,
     discernibility,
     failing_counts,
     passing_classes,
     uncovered_population,
 )
 from privacy_plugin.generalization.walk.wide_products import entropy_is_exactly, product_less
+from privacy_plugin.metrics.class_rules import (
+    ClassRule,
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    Presence,
+    RecursiveDiversity,
+)
 from tests.generalization.lattice_tables import (
     SHAPES,
     Codes,

@@ -16,36 +16,12 @@ from typing import Any
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.generalization.walk.node import node_class_sizes
 from privacy_plugin.generalization.walk.order import Codes, Integers
 from privacy_plugin.generalization.walk.packing import PackedLattice, pack_lattice
 from privacy_plugin.generalization.walk.parts import MEMBER_FIELDS, Worth
 from privacy_plugin.generalization.walk.recursion import FRAME_FIELDS, walk
-from privacy_plugin.generalization.walk.rule_table import (
-    Carried,
-    ClassRule,
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    Presence,
-    RecursiveDiversity,
-    carry_classes,
-)
-
-__all__ = [
-    "ClassRule",
-    "Closeness",
-    "DistinctDiversity",
-    "EntropyDiversity",
-    "Presence",
-    "RecursiveDiversity",
-    "discernibility",
-    "failing_counts",
-    "node_class_sizes",
-    "passing_classes",
-    "suppressed_counts",
-    "uncovered_population",
-]
+from privacy_plugin.generalization.walk.rule_table import Carried, carry_classes
+from privacy_plugin.metrics.class_rules import ClassRule, Presence
 
 LARGEST_LATTICE = 50_000_000  # nodes: 400 MB for the result alone
 _SLICE = 20_000_000  # entries looked at between two chances to interrupt, a fraction of a second
@@ -180,6 +156,7 @@ def failing_counts(
     Exact, but for entropies that differ from ln(l) by less than 1e-12 without being equal to it, which may count as
     failing. Cost: some ten times that of `suppressed_counts`.
 
+    >>> from privacy_plugin.metrics.class_rules import DistinctDiversity
     >>> codes, counts, rules = np.array([[0], [0], [1]]), np.array([2, 2, 4]), [DistinctDiversity(l=2)]
     >>> failing_counts(codes, counts, [np.array([[0, 1], [0, 0]])], rules=rules, sensitive=np.array([0, 1, 0]))
     array([4, 0])

@@ -1,7 +1,6 @@
-"""What a caller asks of every class, and its translation into the integer table that compiled code reads."""
+"""The class rules of metrics as the integer table that compiled code reads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -44,59 +43,16 @@ from privacy_plugin.generalization.walk.rules import (
     ROWS,
     RULE_FIELDS,
 )
+from privacy_plugin.metrics.class_rules import (
+    ClassRule,
+    Closeness,
+    DistinctDiversity,
+    EntropyDiversity,
+    RecursiveDiversity,
+)
 
 VALUE_BITS = 62  # with more symbols, a row's values are not kept as bits
 _LARGEST = 2**62
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistinctDiversity:
-    """At least l different values of a sensitive column."""
-
-    l: int  # noqa: E741 - the name it has everywhere
-    column: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class EntropyDiversity:
-    """Entropy of a sensitive column at least ln(l); equality counts and is recognized exactly."""
-
-    l: int | Fraction  # noqa: E741
-    column: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecursiveDiversity:
-    """r_1 < c * (r_l + r_(l+1) + ...), r the counts of a sensitive column's values in descending order."""
-
-    c: int | Fraction
-    l: int  # noqa: E741
-    column: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Closeness:
-    """Earth mover's distance of a class's sensitive values to the whole table's (before any suppression) at most t.
-
-    `ground` None: all values equally far apart. "ordered": code i and code i + 1 are 1 / (m - 1) apart. A table of
-    levels by values: the mean of the equal distances on its levels, which is the distance in the hierarchy with these
-    levels below its root (level 0 the values themselves).
-    """
-
-    t: int | Fraction
-    column: int = 0
-    ground: Codes | str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Presence:
-    """Rows of a class over the population's rows of the same class, from low to high."""
-
-    low: int | Fraction
-    high: int | Fraction
-
-
-ClassRule = DistinctDiversity | EntropyDiversity | RecursiveDiversity | Closeness | Presence
 
 
 def _fraction(name: str, value: int | Fraction) -> tuple[int, int]:

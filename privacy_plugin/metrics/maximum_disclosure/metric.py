@@ -11,6 +11,13 @@ import numpy.typing as npt
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable, Histograms
 from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.metrics.class_rules import (
+    ClassCondition,
+    ClassLimit,
+    ClassRule,
+    DistinctDiversity,
+    RecursiveDiversity,
+)
 from privacy_plugin.metrics.maximum_disclosure.witness import Attacker, Claim, Witness
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
@@ -52,6 +59,28 @@ def require_attacker(knowledge: int, attacker: Attacker = "implications") -> Non
         raise ParameterError(f"attacker must be implications or negations, not {attacker!r}")
 
 
+def class_condition(limit: ClassLimit) -> ClassCondition | None:
+    """Return what k negations disclose of a class: n(s0) / (n - n(s1) - ... - n(sk)) < b is (b / (1 - b), k + 2).
+
+    Against implications a class depends on all others, but discloses no less than against negations: the condition is
+    necessary. Without suppression tagging decides sooner than a count of all nodes.
+    """
+    if not limit.suppression:
+        return None
+    values = limit.options["knowledge"] + 2
+    rule: ClassRule
+    if limit.bound == 1:
+        if not limit.strict:
+            return None
+        rule = DistinctDiversity(l=values, column=limit.column)
+    else:
+        c = limit.bound / (1 - limit.bound)
+        if not limit.strict:  # between c and this lies no quotient of two numbers of rows
+            c += Fraction(1, c.denominator * (limit.rows + 1))
+        rule = RecursiveDiversity(c=c, l=values, column=limit.column)
+    return ClassCondition(rule=rule, decisive=limit.options.get("attacker") == "negations")
+
+
 @metric(
     title="maximum disclosure",
     safer="lower",
@@ -61,6 +90,7 @@ def require_attacker(knowledge: int, attacker: Attacker = "implications") -> Non
     "the table in buckets",
     paper="Martin, Kifer, Machanavajjhala, Gehrke, Halpern 2007",
     monotone=True,
+    class_rule=class_condition,
     alone={"attacker": "negations"},
     smallest=0,
     largest=1,

@@ -10,6 +10,7 @@ import numpy as np
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, Presence
 from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass
 from privacy_plugin.metrics.presence.population_join import (
     Hierarchies,
@@ -44,6 +45,12 @@ class DeltaPresence(Measurement):
         return self.maximum
 
 
+def class_condition(limit: ClassLimit) -> ClassCondition:
+    """Return the share of its people that every class may have; suppression only widens the gap to a lower bound."""
+    low, high = limit.bounds
+    return ClassCondition(rule=Presence(low=low, high=high), repairable=low == 0)
+
+
 @metric(
     title="delta-presence",
     safer="between",
@@ -53,6 +60,7 @@ class DeltaPresence(Measurement):
     "that are mostly in the table, or not at all, are merged with others",
     paper="Nergiz, Atzori, Clifton 2007; Nergiz and Clifton 2008",
     monotone=True,
+    class_rule=class_condition,
     smallest=0,
     largest=1,
     check=require_hierarchies,

@@ -1,4 +1,4 @@
-"""What a walk may know of requirements, and the claims that pruning rests on."""
+"""What requirements ask of every class, and the claims that pruning rests on."""
 
 from fractions import Fraction
 
@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.frequency.hierarchy import TableHierarchy
-from privacy_plugin.generalization.class_rules import known, least_size
-from privacy_plugin.generalization.walk.counts import (
+from privacy_plugin.generalization.class_conditions import class_conditions, least_size
+from privacy_plugin.generalization.walk.counts import failing_counts, suppressed_counts
+from privacy_plugin.metrics.class_rules import (
     ClassRule,
     Closeness,
     DistinctDiversity,
     EntropyDiversity,
     Presence,
     RecursiveDiversity,
-    failing_counts,
-    suppressed_counts,
 )
 from privacy_plugin.requirements.requirement import with_hierarchies
 
@@ -50,7 +49,7 @@ DISEASES = ("cold", "flu", "gout")
 
 
 def asked(*requirements, suppression=True, rows=100):
-    return known(
+    return class_conditions(
         requirements, dictionaries={"disease": DISEASES}, sensitive="disease", suppression=suppression, rows=rows
     )
 
@@ -86,13 +85,13 @@ RULES = [
 def test_rules_and_whether_they_decide_with_suppression(metric, given, rule: ClassRule, local):
     found = asked(pp.require(metric, **given))
     assert found.rules == (rule,)
-    assert found.local is local
+    assert found.decisive is local
     assert found.k == 1
 
 
 def test_closeness_decides_where_nothing_is_suppressed():
-    assert asked(pp.require("t_closeness", at_most=0.2), suppression=False).local
-    assert not asked(pp.require("t_closeness", below=0.2), suppression=False).local
+    assert asked(pp.require("t_closeness", at_most=0.2), suppression=False).decisive
+    assert not asked(pp.require("t_closeness", below=0.2), suppression=False).decisive
 
 
 def test_the_root_of_a_ground_adds_no_distance():
@@ -122,7 +121,7 @@ def test_a_class_that_just_reaches_a_disclosure_meets_at_most_and_not_below(most
 def test_what_no_walk_knows_is_left_to_judging():
     disclosed = pp.require("maximum_disclosure", knowledge=1, below=0.9)
     found = asked(disclosed, pp.require("k_anonymity", at_least=3), suppression=False)
-    assert (found.k, found.rules, found.local) == (3, (), False)
+    assert (found.k, found.rules, found.decisive) == (3, (), False)
     for nothing in ({"at_most": 1}, {"below": 1 - Fraction(1, 2**62)}):
         assert asked(pp.require("maximum_disclosure", knowledge=1, **nothing)).rules == ()
     tiny = pp.require("t_closeness", at_most=f"1/{2**63}")
@@ -131,7 +130,7 @@ def test_what_no_walk_knows_is_left_to_judging():
     assert asked(pp.require("t_closeness", at_most=0.2), rows=2**30).rules != ()
     average = pp.require("reidentification_risk", variant="average", at_most=0.1)
     assert asked(average).averages == (average.limit,)
-    assert asked(average).local
+    assert asked(average).decisive
 
 
 def test_a_metric_that_asks_for_hierarchies_gets_them_once():
