@@ -11,7 +11,7 @@ def main() -> None:
     """Run the command line; a character that the terminal has no code for is no reason to end a command."""
     with _ended_by_an_interrupt():
         from privacy_plugin.cli.app import app
-        from privacy_plugin.cli.ending import end
+        from privacy_plugin.cli.signals import end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

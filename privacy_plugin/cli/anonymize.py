@@ -64,11 +64,9 @@ def anonymize(
     """
     from privacy_plugin.anonymizers.anonymize import anonymize as anonymized
     from privacy_plugin.cli import inputs
-    from privacy_plugin.cli.anonymized import show_anonymized, show_outcome
-    from privacy_plugin.cli.ending import end_if_told
-    from privacy_plugin.cli.places import require_free_output
-    from privacy_plugin.cli.staging import same_data, waiting_place
-    from privacy_plugin.cli.verdicts import exit_code
+    from privacy_plugin.cli.outputs import require_free_output, same_data, waiting_place
+    from privacy_plugin.cli.results import exit_code, show_anonymized, show_outcome
+    from privacy_plugin.cli.signals import end_if_told
     from privacy_plugin.generalization.generalize import require_covered
     from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.policy.policy import Policy

@@ -51,7 +51,7 @@ def check(
     - `privacy-plugin check -p policy.yaml --url sqlite:///clinic.db --table visits --population register`
     """
     from privacy_plugin.cli.inputs import ledger_for, open_input, open_population, without_identifiers
-    from privacy_plugin.cli.verdicts import exit_code, show_verdict, without_identifiers_hint
+    from privacy_plugin.cli.results import exit_code, show_verdict, without_identifiers_hint
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.measuring.measure import reporting
     from privacy_plugin.policy.policy import Policy

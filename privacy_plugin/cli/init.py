@@ -58,7 +58,7 @@ def init(
     - `privacy-plugin init --url duckdb:///warehouse.duckdb --table visits`
     """
     from privacy_plugin.cli.inputs import open_input
-    from privacy_plugin.cli.places import require_free_files
+    from privacy_plugin.cli.outputs import require_free_files
     from privacy_plugin.proposals.policy_text import policy_text
     from privacy_plugin.proposals.proposal import propose
 

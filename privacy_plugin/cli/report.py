@@ -57,8 +57,8 @@ def report(
     - `privacy-plugin report release.csv -p policy.yaml -o report.html --before visits.csv --plan plan.json`
     """
     from privacy_plugin.cli import inputs
-    from privacy_plugin.cli.places import require_free_files
-    from privacy_plugin.cli.verdicts import exit_code, show_verdict, without_identifiers_hint
+    from privacy_plugin.cli.outputs import require_free_files
+    from privacy_plugin.cli.results import exit_code, show_verdict, without_identifiers_hint
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.policy.policy import Policy

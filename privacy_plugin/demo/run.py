@@ -18,9 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from privacy_plugin.cli.anonymized import plan_table, plan_words
+from privacy_plugin.cli.results import plan_table, plan_words, show_verdict
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED
-from privacy_plugin.cli.verdicts import show_verdict
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.policy.policy import Policy

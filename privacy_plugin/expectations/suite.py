@@ -11,7 +11,7 @@ from great_expectations.expectations.expectation import Expectation
 
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.structure import ExpectTableColumnsToMatchPolicy
+from privacy_plugin.expectations.policy_columns import ExpectTableColumnsToMatchPolicy
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.requirements.requirement import Requirement
 

@@ -8,14 +8,11 @@ except ModuleNotFoundError as problem:
     raise ModuleNotFoundError("this needs Dagster: pip install 'privacy-plugin[dagster]'", name="dagster") from None
 
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
-from privacy_plugin.orchestration.automation import when_gate_passed
 from privacy_plugin.orchestration.candidate_asset import build_candidate_asset
-from privacy_plugin.orchestration.certificates import CertificateStoreResource
 from privacy_plugin.orchestration.component import PrivacyGateComponent
-from privacy_plugin.orchestration.ledgers import BudgetLedgerResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
-from privacy_plugin.orchestration.release_asset import build_release_asset
-from privacy_plugin.orchestration.warehouse import WarehouseResource
+from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
+from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
 
 __all__ = [
     "BudgetLedgerResource",

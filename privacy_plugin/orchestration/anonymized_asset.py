@@ -12,8 +12,8 @@ from privacy_plugin.anonymizers.randomized_methods import Draw
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.level_words import level_words
 from privacy_plugin.generalization.plan import Plan
-from privacy_plugin.orchestration.ledgers import ledger_of
-from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
+from privacy_plugin.orchestration.resources import ledger_of
 from privacy_plugin.orchestration.upstream import Asset, population_of
 from privacy_plugin.policy.policy import Policy
 

@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
 from privacy_plugin.orchestration.upstream import Asset
 from privacy_plugin.policy.policy import Policy
 

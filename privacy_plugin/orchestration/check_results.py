@@ -1,6 +1,7 @@
-"""A verdict as Dagster shows it: a check result a requirement, with words, a table and numbers that can be plotted."""
+"""A verdict as Dagster check results: one result per requirement, with reason, table and numbers."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,37 @@ import dagster as dg
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict, in_lines
 from privacy_plugin.metrics.measurement import plain
-from privacy_plugin.orchestration.check_names import STRUCTURE, check_names
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.requirements.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, Requirement, shown
+
+STRUCTURE = "privacy_structure"
+GREAT_EXPECTATIONS = "great_expectations"
+
+
+def check_names(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Name the checks of some requirements; a limit is no part of a name, so that plots outlive its change.
+
+    >>> from privacy_plugin.requirements.requirement import require
+    >>> check_names([require("k_anonymity", at_least=5), require("l_diversity", variant="entropy", at_least=2)])
+    ('k_anonymity', 'l_diversity_entropy')
+    """
+    names: list[str] = []
+    taken = {STRUCTURE, GREAT_EXPECTATIONS}
+    for requirement in requirements:
+        stem = _stem(requirement)
+        name, number = stem, 1
+        while name in taken:
+            number += 1
+            name = f"{stem}_{number}"
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def _stem(requirement: Requirement) -> str:
+    stated = str(requirement).removesuffix(str(requirement.limit))
+    return re.sub(r"\W+", "_", stated, flags=re.ASCII).strip("_")
+
 
 _SCHEMA = dg.TableSchema(
     columns=[

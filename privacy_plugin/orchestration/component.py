@@ -1,24 +1,99 @@
 """The whole path as a `dg` component: a table, its anonymized form, its gate and its release, from a `defs.yaml`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypedDict
 
 import dagster as dg
+from dagster.components.component_scaffolding import scaffold_component
+from dagster.components.scaffold.scaffold import Scaffolder, ScaffoldRequest
 from pydantic import Field
 
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
-from privacy_plugin.orchestration.automation import when_gate_passed
-from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.component_partitions import PartitionsModel
-from privacy_plugin.orchestration.ledgers import BudgetLedgerResource
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
-from privacy_plugin.orchestration.release_asset import build_release_asset
-from privacy_plugin.orchestration.scaffolding import PrivacyGateScaffolder
+from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
+from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
 from privacy_plugin.orchestration.upstream import table_key
-from privacy_plugin.orchestration.warehouse import WarehouseResource
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources.sql.address import found_from
+
+_WINDOWS = {
+    "daily": dg.DailyPartitionsDefinition,
+    "weekly": dg.WeeklyPartitionsDefinition,
+    "monthly": dg.MonthlyPartitionsDefinition,
+}
+
+
+class PartitionsModel(dg.Model, dg.Resolvable):
+    """The partitions of a gate: some keys, or windows of time."""
+
+    type: Literal["static", "daily", "weekly", "monthly"] = Field(description="What kind of partitions they are")
+    partition_keys: Sequence[str] | None = Field(default=None, description="static: the key of every partition")
+    start_date: str | None = Field(default=None, description="daily, weekly, monthly: the first day, as 2024-01-31")
+    end_date: str | None = Field(default=None, description="The day before which the partitions end, if they do")
+    timezone: str | None = Field(default=None, description="Where days begin, such as Europe/Berlin; left out, UTC")
+
+    def definition(self) -> dg.PartitionsDefinition[Any]:
+        """Return the partitions, or say which attribute they lack or have in vain."""
+        windows = {"start_date": self.start_date, "end_date": self.end_date, "timezone": self.timezone}
+        if self.type == "static":
+            self._require("partition_keys", self.partition_keys, without=windows)
+            return dg.StaticPartitionsDefinition(list(self.partition_keys or ()))
+        self._require("start_date", self.start_date, without={"partition_keys": self.partition_keys})
+        found: dg.PartitionsDefinition[Any] = _WINDOWS[self.type](**windows)
+        return found
+
+    def _require(self, name: str, value: Any, *, without: dict[str, Any]) -> None:
+        surplus = [other for other, given in without.items() if given is not None]
+        if not value or surplus:
+            wrong = f"not {', '.join(surplus)}" if surplus else "which is missing"
+            raise ParameterError(f"{self.type} partitions are given by {name}, {wrong}")
+
+
+_ATTRIBUTES = {
+    "policy": "policy.yaml",
+    "source_table": "visits",
+    "anonymized_table": "visits_anonymized",
+    "release_table": "visits_release",
+    "warehouse_url": "duckdb:///warehouse.duckdb",
+    "output_folder": "privacy",
+}
+
+_POLICY = """\
+# What the table must meet before it may be released. Give every column a role; the gate stays closed until then.
+# `privacy-plugin init` proposes roles for a table you have.
+version: 1
+dataset: visits
+
+columns:
+  patient_id: identifier
+  age:
+    role: quasi_identifier
+    hierarchy: {intervals: {start: 0, stop: 100, widths: [5, 10, 20]}}
+  zip:
+    role: quasi_identifier
+    hierarchy: {mask: {length: 5}}
+  diagnosis: sensitive
+
+requirements:
+  - k_anonymity: {at_least: 5}
+  - l_diversity: {variant: distinct, at_least: 2}
+
+anonymize:
+  max_suppression: 0.05
+"""
+
+
+class PrivacyGateScaffolder(Scaffolder[Any]):
+    """Writes a defs.yaml and a policy that belong together."""
+
+    def scaffold(self, request: ScaffoldRequest[Any]) -> None:
+        """Write both files; a policy that is already there stays."""
+        scaffold_component(request, _ATTRIBUTES)
+        policy = request.target_path / "policy.yaml"
+        if not policy.exists():
+            policy.write_text(_POLICY, encoding="utf-8")
 
 
 class _ResourceNames(TypedDict):

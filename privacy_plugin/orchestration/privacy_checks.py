@@ -10,13 +10,16 @@ from typing import Any, Literal
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.check_names import GREAT_EXPECTATIONS, STRUCTURE, check_names
-from privacy_plugin.orchestration.check_results import check_results, evidence
-from privacy_plugin.orchestration.door import told_without_values
-from privacy_plugin.orchestration.great_expectations_check import second_opinion
-from privacy_plugin.orchestration.judgement import Judgement, judge_and_record
-from privacy_plugin.orchestration.ledgers import ledger_of
+from privacy_plugin.orchestration.check_results import (
+    GREAT_EXPECTATIONS,
+    STRUCTURE,
+    check_names,
+    check_results,
+    evidence,
+)
+from privacy_plugin.orchestration.error_redaction import told_without_values
+from privacy_plugin.orchestration.judgement import Judgement, judge_and_record, second_opinion
+from privacy_plugin.orchestration.resources import CertificateStoreResource, ledger_of
 from privacy_plugin.orchestration.upstream import Asset, Upstream, partition_of, partitions_of, population_of, upstream
 from privacy_plugin.policy.policy import Policy
 

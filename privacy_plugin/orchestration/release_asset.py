@@ -10,13 +10,23 @@ import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
-from privacy_plugin.orchestration.certificates import CertificateStoreResource
-from privacy_plugin.orchestration.ledgers import ledger_of
-from privacy_plugin.orchestration.step import Made, Run, build_step
+from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
+from privacy_plugin.orchestration.resources import CertificateStoreResource, ledger_of
 from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.joining import opened_beside
+
+
+def when_gate_passed() -> dg.AutomationCondition[Any]:
+    """Release when something new came, and only once every blocking check of it has passed.
+
+    Plain `eager()` would start a release whose checks failed, are older than the data or never ran. The release
+    would refuse; with this condition it is not even tried.
+    """
+    return (dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()).with_label(
+        "new data, and its privacy gate passed"
+    )
 
 
 def build_release_asset(

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.time_windows import require_keys_like_moments, window_of
+from privacy_plugin.orchestration.partitions import require_keys_like_moments, window_of
 from privacy_plugin.sources.sql.origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec

@@ -18,7 +18,7 @@ from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import SUPPRESSED, label
 from privacy_plugin.proposals import column_names
 from privacy_plugin.proposals.column_profile import ISO, ColumnProfile, profile, quantiles
-from privacy_plugin.proposals.first_line import Heading, require_first_line_of_names, require_names
+from privacy_plugin.proposals.header import Heading, require_first_line_of_names, require_names
 from privacy_plugin.proposals.uniqueness import Uniqueness, held_by_column, share_of_each
 from privacy_plugin.sources import Source, open_source
 

@@ -13,7 +13,7 @@ import privacy_plugin as pp
 from privacy_plugin.anonymizers import registry as methods
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.cli.anonymize import anonymize as anonymize_command
-from privacy_plugin.cli.anonymized import show_anonymized
+from privacy_plugin.cli.results import show_anonymized
 from privacy_plugin.cli.terminal import Terminal
 from privacy_plugin.errors import (
     BudgetError,

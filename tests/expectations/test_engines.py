@@ -21,7 +21,7 @@ from privacy_plugin.expectations import (
     ExpectTableReidentificationRiskToBeAtMost,
     ExpectTableTClosenessToBeAtMost,
 )
-from privacy_plugin.expectations.engines import _READERS, register_engine
+from privacy_plugin.expectations.batches import _READERS, register_engine
 from tests.engines import spark_session
 from tests.expectations.examples import POLICY, QUASI_IDENTIFIERS, ROWS, frame, loaded
 

@@ -13,7 +13,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import PrivacyGateComponent
-from privacy_plugin.orchestration.component_partitions import PartitionsModel
+from privacy_plugin.orchestration.component import PartitionsModel
 from tests.orchestration.components import TYPE, attributes, dg_command, project, run
 from tests.orchestration.pipeline import (
     Pipeline,

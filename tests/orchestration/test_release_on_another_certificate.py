@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.orchestration import build_release_asset
-from privacy_plugin.orchestration.certificates import file_name
+from privacy_plugin.orchestration.resources import file_name
 from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
     Pipeline,

@@ -11,9 +11,8 @@ from dagster._serdes import serialize_value
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.orchestration import CertificateStoreResource, WarehouseResource, build_release_asset
-from privacy_plugin.orchestration.certificates import file_name
-from privacy_plugin.orchestration.check_names import check_names
-from privacy_plugin.orchestration.warehouse import table_name
+from privacy_plugin.orchestration.check_results import check_names
+from privacy_plugin.orchestration.resources import file_name, table_name
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.requirements.requirement import require
 from tests.orchestration.pipeline import policy_dict

@@ -9,7 +9,7 @@ import pytest
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import WarehouseResource, build_privacy_checks
-from privacy_plugin.orchestration.time_windows import window_of
+from privacy_plugin.orchestration.partitions import window_of
 from privacy_plugin.policy.policy import Policy
 from tests.engines import postgresql_database
 from tests.orchestration.pipeline import policy_dict

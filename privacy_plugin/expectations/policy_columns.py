@@ -11,8 +11,7 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 
 from privacy_plugin.errors import PrivacyPluginError, unknown_name
-from privacy_plugin.expectations.batches import left_out
-from privacy_plugin.expectations.engines import read_batch, register_batch_metric
+from privacy_plugin.expectations.batches import left_out, read_batch, register_batch_metric
 from privacy_plugin.expectations.rendering import reason_block, words_block
 from privacy_plugin.gate.verdict import label_problems
 from privacy_plugin.requirements.rules import ROLES, Rules, structure_problems
