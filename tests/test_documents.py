@@ -1,7 +1,8 @@
-"""What the documents show is run as it stands there: policies, commands and Python."""
+"""Every policy, command and Python block of the documents is run as it is printed; every path and link exists."""
 
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,28 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
 from privacy_plugin.cli.app import app
+from privacy_plugin.orchestration import PrivacyGateComponent
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+# The blocks that the tests below run, by document and language. A block that no test runs fails the first of them.
+RUN = {
+    ("README.md", "python"): 3,
+    ("README.md", "yaml"): 1,
+    ("evaluation-disclosure.md", "yaml"): 1,
+    ("operating.md", "python"): 1,
+    ("operating.md", "yaml"): 1,
+    ("policy.md", "yaml"): 1,
+    ("randomized-releases.md", "yaml"): 1,
+    ("which-metric.md", "yaml"): 1,
+}
+FOLDERS = ("privacy_plugin", "tests", "benchmarks", "docs", "expectations")
 
 
 def blocks(document: Path, language: str) -> list[str]:
@@ -28,7 +44,7 @@ def policies() -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the table and the policy that README speaks of."""
+    """A folder with the table and the policy of the README."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key for tests only")
     for name in ("PRIVACY_PLUGIN_URL", "PRIVACY_PLUGIN_LEDGER"):
@@ -52,8 +68,64 @@ def test_policies_load(text: str, tmp_path: Path) -> None:
     assert pp.Policy.load(tmp_path / "policy.yaml").requirements
 
 
-def test_there_are_policies_in_more_than_one_document() -> None:
-    assert len(policies()) >= 2
+def test_every_block_is_run() -> None:
+    found: Counter[tuple[str, str]] = Counter()
+    for document in DOCUMENTS:
+        languages = re.findall(
+            r"^```([^\n]*)\n.*?^```$", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        )
+        found.update((document.name, language) for language in languages if language)
+    assert found == RUN
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_and_links_exist(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    paths = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[^`<* ]*)[ `]", text)
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        file, _, anchor = target.partition("#")
+        linked = document.parent / file if file else document
+        if not file.startswith("http") and not (linked.is_file() and (not anchor or anchor in anchors(linked))):
+            missing.append(target)
+    assert missing == []
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors that GitHub gives to headings."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_requirements_of_which_metric(tmp_path: Path) -> None:
+    """A part of a policy: it loads once dataset and columns are there."""
+    (part,) = blocks(ROOT / "docs" / "which-metric.md", "yaml")
+    columns = "{age: {role: quasi_identifier, hierarchy: {intervals: {start: 0, stop: 100, widths: [10]}}}}"
+    (tmp_path / "policy.yaml").write_text(f"dataset: visits\ncolumns: {columns}\n{part}", encoding="utf-8")
+    assert pp.Policy.load(tmp_path / "policy.yaml").population == "register.csv"
+
+
+def test_the_line_of_a_channel_in_which_metric(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "which-metric.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^`(epsilon_dependence: .*)`\.$", text, re.MULTILINE)
+    columns = "{age: quasi_identifier, smokes: sensitive, smokes_released: insensitive}"
+    policy = f"dataset: survey\ncolumns: {columns}\nrequirements:\n  - {line}\n"
+    (tmp_path / "policy.yaml").write_text(policy, encoding="utf-8")
+    assert pp.Policy.load(tmp_path / "policy.yaml").requirements[0].metric == "epsilon_dependence"
+
+
+def test_the_component_of_the_night(folder: Path) -> None:
+    from dagster.components.testing import create_defs_folder_sandbox
+
+    (text,) = blocks(ROOT / "docs" / "operating.md", "yaml")
+    given = yaml.safe_load(text)
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=PrivacyGateComponent, defs_yaml_contents=given)
+        policy = blocks(ROOT / "README.md", "yaml")[0].replace("  cost:", "  admission_date: identifier\n  cost:")
+        (path / "policy.yaml").write_text(policy, encoding="utf-8")
+        with sandbox.load_component_and_build_defs(defs_path=path) as (_, defs):
+            names = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+    assert names == {"visits", "visits_anonymized", "visits_release"}
 
 
 def commands(document: Path) -> list[list[str]]:
@@ -64,13 +136,13 @@ def commands(document: Path) -> list[list[str]]:
 def test_the_commands_of_the_readme(folder: Path) -> None:
     reviewed = (folder / "policy.yaml").read_text(encoding="utf-8")
     (folder / "policy.yaml").unlink()
-    told = []
+    outcomes = []
     for arguments in commands(ROOT / "README.md"):
         result = CliRunner().invoke(app, arguments)
-        told.append((arguments[0], result.exit_code))
+        outcomes.append((arguments[0], result.exit_code))
         if arguments[0] == "init":
             (folder / "policy.yaml").write_text(reviewed, encoding="utf-8")
-    assert told == [("init", 0), ("check", 2), ("anonymize", 0), ("report", 0)]
+    assert outcomes == [("init", 0), ("check", 2), ("anonymize", 0), ("report", 0)]
 
 
 def test_the_commands_of_randomized_releases(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,8 +152,8 @@ def test_the_commands_of_randomized_releases(folder: Path, monkeypatch: pytest.M
     frame = pd.read_csv("visits.csv", dtype=str)
     frame = frame.assign(sex=["f", "m"] * 1_000, zip=["80011", "80012"] * 1_000)
     frame[["patient_id", "sex", "zip"]].to_csv("visits.csv", index=False)
-    told = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in commands(document)]
-    assert told == [("ledger", 0), ("anonymize", 0), ("check", 0), ("ledger", 0)]
+    outcomes = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in commands(document)]
+    assert outcomes == [("ledger", 0), ("anonymize", 0), ("check", 0), ("ledger", 0)]
 
 
 def run(texts: list[str]) -> dict[str, Any]:
