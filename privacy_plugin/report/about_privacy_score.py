@@ -1,7 +1,7 @@
 """The privacy score in the report: its spread, the most revealing combinations, and small tables as a picture."""
 
+from privacy_plugin.metrics.privacy_score.dowker_complex import dowker_complex
 from privacy_plugin.metrics.privacy_score.result import PrivacyScore
-from privacy_plugin.metrics.privacy_score.topology import dowker_complex
 from privacy_plugin.report.about import report_section
 from privacy_plugin.report.markup import Child, Markup, element, table
 from privacy_plugin.report.score_complex import complex_picture

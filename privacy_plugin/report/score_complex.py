@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import combinations
 
-from privacy_plugin.metrics.privacy_score.topology import DowkerComplex, Face
+from privacy_plugin.metrics.privacy_score.dowker_complex import DowkerComplex, Face
 from privacy_plugin.report.drawing import Point, dot, drawing, line, shape, words
 from privacy_plugin.report.markup import Child, Markup, definitions, element
 

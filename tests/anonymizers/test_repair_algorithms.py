@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from privacy_plugin.anonymizers.repair.repair_loops import fill_holes, greedy_repair, minimal_non_faces
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.metrics.privacy_score.relation import make_relation
-from privacy_plugin.metrics.privacy_score.scores import ERROR, score
+from privacy_plugin.metrics.privacy_score.result import ERROR
+from privacy_plugin.metrics.privacy_score.scores import score
 from tests.oracles import score as oracle
 
 steady = settings(deadline=None, derandomize=True, max_examples=100)

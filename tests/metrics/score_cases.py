@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from privacy_plugin.metrics.privacy_score.relation import Relation, make_relation
-from privacy_plugin.metrics.privacy_score.scores import ERROR
+from privacy_plugin.metrics.privacy_score.result import ERROR
 from tests.oracles import score as oracle
 
 WEIGHTS = [Fraction(0), Fraction(1, 10), Fraction(1, 2), Fraction(3, 4), Fraction(1)]

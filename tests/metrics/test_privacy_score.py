@@ -301,7 +301,7 @@ def test_a_witness_of_a_confidence_that_no_float_states_names_what_follows():
 
 
 @pytest.mark.parametrize(
-    "module", ["metrics.privacy_score", "metrics.score_leaves", "metrics.score_weights", "functions.score_repair"]
+    "module", ["metrics.privacy_score.metric", "metrics.privacy_score.relation", "metrics.privacy_score.weights"]
 )
 def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(import_module(f"privacy_plugin.{module}"))

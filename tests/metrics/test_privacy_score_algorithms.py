@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import privacy_plugin.metrics.privacy_score.scores as score_module
-from privacy_plugin.anonymizers.repair import repair_loops as score_repair
+from privacy_plugin.anonymizers.repair import repair_loops
 from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
-from privacy_plugin.metrics.privacy_score import definition as score_weight
-from privacy_plugin.metrics.privacy_score import holes as score_holes
-from privacy_plugin.metrics.privacy_score import relation as score_relation
-from privacy_plugin.metrics.privacy_score.columns import search_columns
-from privacy_plugin.metrics.privacy_score.definition import exact_score, exact_weight
+from privacy_plugin.metrics.privacy_score import by_definition, holes, relation, scores
+from privacy_plugin.metrics.privacy_score.by_definition import exact_score, exact_weight
+from privacy_plugin.metrics.privacy_score.reduction import search_columns
 from privacy_plugin.metrics.privacy_score.relation import make_relation
-from privacy_plugin.metrics.privacy_score.scores import ERROR, score, witnesses
+from privacy_plugin.metrics.privacy_score.result import ERROR
+from privacy_plugin.metrics.privacy_score.scores import score, witnesses
 from tests.metrics.score_cases import PARTIAL, cases, close, one_hot, people_of, relation_of, steady
 from tests.oracles import score as oracle
 
@@ -104,10 +102,10 @@ def test_what_everybody_has_follows_from_nothing():
 def test_without_attributes_that_matter_nobody_is_at_risk():
     nothing = make_relation(matrix=np.zeros((3, 0), dtype=bool), likelihood=[], danger=[])
     harmless = relation_of([{0}, {1}, {0, 1}], [0, 0], [0, 0])
-    for relation in (nothing, harmless):
+    for empty in (nothing, harmless):
         for algorithm in ALGORITHMS:
-            assert score(relation, algorithm=algorithm).upper.tolist() == [0.0] * len(relation.counts)
-        assert witnesses(relation, rows=[0])[0].known == ()
+            assert score(empty, algorithm=algorithm).upper.tolist() == [0.0] * len(empty.counts)
+        assert witnesses(empty, rows=[0])[0].known == ()
     assert score(harmless, confidence=0.5).upper.tolist() == [0.0] * 3
 
 
@@ -214,7 +212,7 @@ def test_malformed_relations_are_refused():
                 make_relation(matrix=[[1, 0]], **{**good, name: [1, weight]})
 
 
-@pytest.mark.parametrize("module", [score_module, score_relation, score_weight, score_repair, score_holes])
+@pytest.mark.parametrize("module", [scores, relation, by_definition, repair_loops, holes])
 def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

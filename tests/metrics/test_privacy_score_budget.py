@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privacy_plugin.metrics.privacy_score.relation import make_relation
-from privacy_plugin.metrics.privacy_score.scores import ERROR, estimate_work, score
+from privacy_plugin.metrics.privacy_score.result import ERROR
+from privacy_plugin.metrics.privacy_score.scores import estimate_work, score
 from tests.metrics.score_cases import PARTIAL, cases, one_hot, steady
 
 

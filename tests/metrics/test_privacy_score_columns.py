@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, HierarchyError
-from privacy_plugin.metrics.privacy_score.leaves import leaves_held
+from privacy_plugin.metrics.privacy_score.relation import leaves_held
 from tests.metrics.score_frames import score
 from tests.oracles import score_tables as oracle
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy_plugin.metrics.privacy_score.scores import ERROR, score
+from privacy_plugin.metrics.privacy_score.result import ERROR
+from privacy_plugin.metrics.privacy_score.scores import score
 from tests.metrics.score_cases import cases, close, relation_of, steady
 from tests.oracles import score as oracle
 

@@ -26,9 +26,8 @@ from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.metrics.measurement import plain
-from privacy_plugin.metrics.privacy_score.attributes import Attributes, is_boolean, relate
-from privacy_plugin.metrics.privacy_score.result import average
-from privacy_plugin.metrics.privacy_score.rows import matching_rows
+from privacy_plugin.metrics.privacy_score.relation import Attributes, is_boolean, relate
+from privacy_plugin.metrics.privacy_score.result import average, matching_rows
 from privacy_plugin.metrics.privacy_score.weights import GivenWeights
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.metrics.privacy_score.columns import Columns, search_columns
+from privacy_plugin.metrics.privacy_score.by_search import Table
 from privacy_plugin.metrics.privacy_score.holes import minimal_non_faces
+from privacy_plugin.metrics.privacy_score.reduction import Columns, search_columns
 from privacy_plugin.metrics.privacy_score.relation import Codes, Flags, Integers, Relation, Weights
-from privacy_plugin.metrics.privacy_score.run import run_search, search_table
-from privacy_plugin.metrics.privacy_score.scores import ERROR, check_parameters
-from privacy_plugin.metrics.privacy_score.state import Table
+from privacy_plugin.metrics.privacy_score.result import ERROR
+from privacy_plugin.metrics.privacy_score.scores import check_parameters, run_search, search_table
 
 Measure = Literal["maximum", "average"]
 

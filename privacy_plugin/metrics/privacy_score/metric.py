@@ -11,8 +11,8 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.metrics.measurement import Quantity, Spread, WorstClass
-from privacy_plugin.metrics.privacy_score.attributes import Attributes, read_bins, read_generalized, relate
-from privacy_plugin.metrics.privacy_score.exact import exact_scores
+from privacy_plugin.metrics.privacy_score.by_definition import exact_scores
+from privacy_plugin.metrics.privacy_score.relation import Attributes, read_bins, read_generalized, relate
 from privacy_plugin.metrics.privacy_score.result import (
     ERROR,
     Floats,

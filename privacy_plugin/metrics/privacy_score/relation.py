@@ -1,16 +1,38 @@
-"""A relation of people and attributes as arrays: what the privacy score is asked of.
+"""People and attributes: the relation on which the privacy score is defined.
 
-Everything becomes *columns of codes*: a code >= 0 is one attribute, -1 holds none of the column's attributes, so a
-boolean column is a column with one code, a categorical column one with a code a value, and a generalized value that
-holds several leaf attributes several boolean columns. Attributes are numbered column by column, code by code.
+A boolean column is one attribute, held where it is true; false and missing mean that the attribute is not held. Every
+other column gives one attribute per value, and a missing value is one of them. Numbers can be grouped into bins first.
+In a column with a hierarchy, a generalized value holds every leaf attribute below it (White 2021, chapter 5).
+
+The algorithms work on *columns of codes*: a code >= 0 is one attribute, -1 holds none of the column's attributes. A
+boolean column has one code, a categorical column one code per value, and a generalized column becomes one boolean
+column per leaf. Attributes are numbered column by column, code by code.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privacy_plugin.errors import EmptyTableError, ParameterError
+from privacy_plugin.errors import EmptyTableError, HierarchyError, ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+from privacy_plugin.frequency.hierarchy_builders import IntervalHierarchy, interval_hierarchy
+from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.values import SUPPRESSED, Value, label, require_written_apart
+from privacy_plugin.metrics.privacy_score.weights import (
+    GivenWeights,
+    preset,
+    read_roles,
+    read_weights,
+    require_known_columns,
+    spread_weights,
+)
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -153,3 +175,243 @@ def distinct_rows(codes: Codes) -> tuple[Integers, Integers]:
         span *= size
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     return first.astype(np.int64), inverse.astype(np.int64)
+
+
+_MANY_NUMBERS = 24
+_HARMLESS = "no attribute has a danger above 0, so every score is 0; say what would be bad to learn"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """One attribute: a column and one of its values; a boolean column's only value is true."""
+
+    column: str
+    value: Value = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Attributes:
+    """Who holds what: a relation whose attributes have names, each with its weights as they were written."""
+
+    listed: tuple[Attribute, ...]
+    likelihood: tuple[Fraction, ...]
+    danger: tuple[Fraction, ...]
+    relation: Relation
+    notes: tuple[str, ...]
+
+    def columns(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """The columns of some attributes, each once, in order."""
+        return tuple(dict.fromkeys(self.listed[number].column for number in numbers))
+
+
+def relate(
+    table: FrequencyTable,
+    *,
+    attributes: Sequence[str],
+    likelihood: GivenWeights | None = None,
+    danger: GivenWeights | None = None,
+    roles: Mapping[str, str] | None = None,
+    bins: Mapping[str, Any] | None = None,
+    generalized: Mapping[str, Hierarchy] | None = None,
+) -> Attributes:
+    """Turn the columns of a table into attributes with weights; the relation's given rows are the table's rows."""
+    likely, dangerous = read_weights("likelihood", likelihood), read_weights("danger", danger)
+    presets, cuts, trees = read_roles(roles), read_bins(bins), read_generalized(generalized, bins)
+    given_for: dict[str, Iterable[str]] = {"likelihood": likely, "danger": dangerous, "roles": presets}
+    for what, named in {**given_for, "bins": cuts, "generalized": trees}.items():
+        require_known_columns(what, named, attributes)
+    blocks: list[_Block] = []
+    weights: tuple[list[Fraction], list[Fraction]] = ([], [])
+    for name in attributes:
+        block = _block(table, name, cuts.get(name), trees.get(name))
+        blocks.append(block)
+        for position, (what, given) in enumerate((("likelihood", likely), ("danger", dangerous))):
+            base = preset(presets.get(name), position)
+            weights[position].extend(spread_weights(what, name, block.values, given.get(name), base))
+    relation = make_relation(
+        codes=np.column_stack([block.codes for block in blocks]),
+        cardinalities=[size for block in blocks for size in block.cardinalities],
+        likelihood=[float(weight) for weight in weights[0]],
+        danger=[float(weight) for weight in weights[1]],
+        counts=table.counts,
+    )
+    return Attributes(
+        listed=tuple(Attribute(column=block.column, value=value) for block in blocks for value in block.values),
+        likelihood=tuple(weights[0]),
+        danger=tuple(weights[1]),
+        relation=relation,
+        notes=(*(note for block in blocks for note in block.notes), *([] if any(weights[1]) else [_HARMLESS])),
+    )
+
+
+def read_bins(given: Mapping[str, Any] | None) -> dict[str, Hierarchy]:
+    """Read how numbers are binned: by boundaries, or by the first level of a hierarchy."""
+    return {name: _bin(name, cuts) for name, cuts in _mapping("bins", given).items()}
+
+
+def read_generalized(given: Mapping[str, Hierarchy] | None, bins: Mapping[str, Any] | None) -> dict[str, Hierarchy]:
+    """Read the hierarchies of columns whose values may be generalized."""
+    trees = _mapping("generalized", given)
+    for name, tree in trees.items():
+        if not isinstance(tree, Hierarchy):
+            raise ParameterError(f"generalized must give column {name!r} a hierarchy, not {type(tree).__name__}")
+        if name in (bins or {}):
+            raise ParameterError(f"column {name!r} has both bins and a hierarchy; give one of them")
+    return trees
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Block:
+    """The attributes of one column: code columns of the table's rows, their sizes, and what the codes mean."""
+
+    column: str
+    codes: Codes  # (rows, code columns), -1 where a row holds none
+    cardinalities: tuple[int, ...]
+    values: tuple[Value, ...] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+def _block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hierarchy | None) -> _Block:
+    codes, values = table.column_codes(name), table.dictionary(name)
+    if bins is not None:
+        levels = bins.levels(values, column=name)
+        return _plain(name, levels.maps[1][codes], levels.dictionaries[1])
+    if tree is not None:
+        return _generalized(name, codes, values, tree)
+    if is_boolean(values):
+        held = np.where(np.array([value is True for value in values])[codes], 0, -1).astype(np.int32)
+        return _Block(column=name, codes=held[:, None], cardinalities=(1,), values=(True,))
+    require_written_apart(values, name)
+    return _plain(name, codes, values, notes=_number_notes(name, values))
+
+
+def is_boolean(values: Sequence[Value]) -> bool:
+    """Tell whether a column has booleans and nothing else (but missing values)."""
+    return any(isinstance(value, bool) for value in values) and all(
+        value is None or isinstance(value, bool) for value in values
+    )
+
+
+def _plain(name: str, codes: Codes, values: Sequence[Value], notes: tuple[str, ...] = ()) -> _Block:
+    return _Block(column=name, codes=codes[:, None], cardinalities=(len(values),), values=tuple(values), notes=notes)
+
+
+def _generalized(name: str, codes: Codes, values: Sequence[Value], tree: Hierarchy) -> _Block:
+    leaves, holds = leaves_held(tree, values, column=name)
+    if (holds.sum(axis=1) == 1).all():  # nothing is generalized: the leaves are the values
+        return _plain(name, holds.argmax(axis=1).astype(np.int32)[codes], leaves)
+    held = np.where(holds[codes], 0, -1).astype(np.int32)
+    return _Block(column=name, codes=held, cardinalities=(1,) * len(leaves), values=leaves)
+
+
+def _number_notes(name: str, values: Sequence[Value]) -> tuple[str, ...]:
+    numbers = sum(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values)
+    if numbers <= _MANY_NUMBERS:
+        return ()
+    return (f"column {name!r} has {numbers:,} different numbers, each an attribute of its own; bins would group them",)
+
+
+def _bin(name: str, given: Any) -> Hierarchy:
+    if isinstance(given, Hierarchy):
+        if given.height < 1:
+            raise ParameterError(f"the hierarchy in bins of column {name!r} has no level to bin by")
+        return given
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise ParameterError(
+            f"bins must give column {name!r} boundaries in ascending order, or a hierarchy, not {type(given).__name__}"
+        )
+    return interval_hierarchy(boundaries=[list(given)])
+
+
+def _mapping(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ParameterError(f"{what} must be a mapping of columns, not {type(given).__name__}")
+    return dict(given)
+
+
+_MISSING = "\0missing"  # no label: text cannot pass for a missing value
+
+
+def leaves_held(tree: Hierarchy, values: Sequence[Value], *, column: str) -> tuple[tuple[Value, ...], Flags]:
+    """Return the leaves of a column and, for each of its values, which of them it holds.
+
+    The leaves are what a table lists; otherwise the values of the column that the hierarchy covers and, of intervals,
+    the finest ones, each of which stands for the numbers in it that nobody has. Missing is a leaf of its own where it
+    occurs; `*` holds all leaves. As in all hierarchies, 39 and "39" are one value. A value that is neither a leaf nor
+    above one is refused. Leaves that nobody holds are left out.
+
+    >>> from privacy_plugin.frequency.hierarchy_builders import interval_hierarchy
+    >>> ages = interval_hierarchy(boundaries=[[0, 10, 20, 40], [0, 20, 40]], open_ends=False)
+    >>> leaves, holds = leaves_held(ages, [7, "[0, 20)"], column="age")
+    >>> leaves, holds.tolist()
+    ((7, '[0, 10)', '[10, 20)'), [[True, False, False], [True, True, True]])
+    """
+    leaves = list(_leaf_paths(tree, values).values())
+    below: dict[str, list[int]] = {}
+    for place, (leaf, steps) in enumerate(leaves):
+        for name in dict.fromkeys([_name(leaf), *map(_name, steps)]):
+            below.setdefault(name, []).append(place)
+    holds = np.zeros((len(values), len(leaves)), dtype=np.bool_)
+    uncovered = 0
+    for position, value in enumerate(values):
+        held = range(len(leaves)) if value == SUPPRESSED else below.get(_name(value), ())
+        holds[position, list(held)] = True
+        uncovered += not held
+    if uncovered:
+        raise HierarchyError(
+            f"the hierarchy does not cover {uncovered} value(s) of column {column!r}; every value must be a leaf of it "
+            "or stand above one"
+        )
+    held_by_some: Flags = np.asarray(holds.any(axis=0))
+    return tuple(leaf for (leaf, _), held in zip(leaves, held_by_some, strict=True) if held), holds[:, held_by_some]
+
+
+_Paths = dict[str, tuple[Value, tuple[Value, ...]]]
+
+
+def _leaf_paths(tree: Hierarchy, values: Sequence[Value]) -> _Paths:
+    """Every leaf, by name, with what it becomes on the levels above it."""
+    candidates = tree.values if isinstance(tree, TableHierarchy) else values
+    listed = [(leaf, steps) for leaf in candidates if (steps := _steps(tree, leaf)) is not None]
+    if isinstance(tree, IntervalHierarchy):
+        listed += _intervals(tree)
+    if None in values:
+        listed.append((None, _steps(tree, None) or ()))
+    if all(leaf is None for leaf, _ in listed):  # a column of `*` alone has one leaf, which stands for all of them
+        listed.append((SUPPRESSED, ()))
+    return {_name(leaf): (leaf, steps) for leaf, steps in listed}
+
+
+def _steps(tree: Hierarchy, value: Value) -> tuple[Value, ...] | None:
+    if value == SUPPRESSED:
+        return None
+    try:
+        return tuple(tree.generalize(value, level) for level in range(1, tree.height + 1))
+    except HierarchyError:
+        return None
+
+
+def _intervals(tree: IntervalHierarchy) -> list[tuple[Value, tuple[Value, ...]]]:
+    """The finest intervals and what lies above each, found by a number inside."""
+    rule = tree.specification["intervals"]
+    cuts = [exact(cut) for cut in rule["boundaries"][0]]
+    inside: list[Fraction] = [(low + high) / 2 for low, high in pairwise(cuts)]
+    if rule["open_ends"]:
+        inside += [cuts[0] - abs(cuts[0]) - 1, cuts[-1] + abs(cuts[-1]) + 1]
+    found = {}
+    for number in inside:
+        first, *above = _steps(tree, float(number)) or (None,)
+        found[first] = tuple(above)
+    if len(found) != len(inside) or None in found:
+        raise HierarchyError("the finest intervals are too narrow or too far out to be told apart by numbers")
+    return list(found.items())
+
+
+def _name(value: Value) -> str:
+    """The text under which hierarchies find a value; true and "True" are one."""
+    if value is None:
+        return _MISSING
+    text = label(value)
+    return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text

@@ -1,7 +1,7 @@
-"""The result of the privacy score: everybody's score, what a limit compares, and the witness of each."""
+"""The result of the privacy score: the score of every person, the value that a limit compares, and witnesses."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.numbers import exact, written
-from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread
-from privacy_plugin.metrics.privacy_score.attributes import Attributes
-from privacy_plugin.metrics.privacy_score.rows import matching_rows
-from privacy_plugin.metrics.privacy_score.witness import Combination, ScoreWitness
+from privacy_plugin.frequency.values import Value, canonical, key, label
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, plain
+from privacy_plugin.metrics.privacy_score.relation import Attribute, Attributes
 
 if TYPE_CHECKING:
     from privacy_plugin.metrics.privacy_score.scores import Witness
+
 
 Statistic = Literal["average", "maximum", "threshold_share"]
 Floats = npt.NDArray[np.float64]
@@ -58,6 +58,83 @@ class Settings:
             "statistic": self.statistic,
             "threshold": None if self.threshold is None else written(exact(self.threshold)),
             "budget": self.budget,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreWitness:
+    """Knowledge that reaches a person's score; no part of it alone does.
+
+    `known` and `inferred` are columns; the values stay hidden unless `reveal` is asked for. What follows without being
+    dangerous is left out. `confidences` stands beside `inferred_attributes`. `exact` is false when the budget ended
+    before the search did: the score may then be higher than `weight`.
+    """
+
+    person: int
+    people: int
+    weight: Quantity
+    exact: bool
+    known_attributes: tuple[Attribute, ...] = field(repr=False)
+    inferred_attributes: tuple[Attribute, ...] = field(repr=False)
+    confidences: tuple[float, ...]
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The columns an attacker would know, each once."""
+        return _columns(self.known_attributes)
+
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """The columns that follow, each once."""
+        return _columns(self.inferred_attributes)
+
+    def words(self, *, reveal: bool = False) -> str:
+        """Say it in a sentence; without `reveal` no value of the table is named."""
+        known = ", ".join(_said(self.known_attributes, reveal=reveal))
+        inferred = ", ".join(_said(self.inferred_attributes, reveal=reveal))
+        who = f"Who knows {known}" if known else "Anybody"
+        what = f"learns {inferred}" if inferred else "learns nothing"
+        whom = "1 person" if self.people == 1 else f"{self.people:,} people"
+        return f"{who} {what}: weight {float(self.weight):.4g}, true of {whom}."
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data; without `reveal` it holds no value of the table."""
+        raw = {
+            "known_values": [_pair(attribute) for attribute in self.known_attributes],
+            "inferred_values": [_pair(attribute) for attribute in self.inferred_attributes],
+        }
+        return {
+            "person": self.person,
+            "people": self.people,
+            "known": list(self.known),
+            "inferred": list(self.inferred),
+            "confidences": list(self.confidences),
+            "weight": plain(self.weight),
+            "exact": self.exact,
+            "words": self.words(reveal=reveal),
+            **(raw if reveal else {}),
+        }
+
+    def __str__(self) -> str:
+        return self.words()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Combination:
+    """Columns that together give others away: the highest weight, and how many of the worst people it concerns."""
+
+    known: tuple[str, ...]
+    inferred: tuple[str, ...]
+    weight: float
+    people: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: names of columns and numbers."""
+        return {
+            "known": list(self.known),
+            "inferred": list(self.inferred),
+            "weight": self.weight,
+            "people": self.people,
         }
 
 
@@ -193,3 +270,95 @@ def reaching(scores: Floats, threshold: object) -> npt.NDArray[np.bool_]:
     """Which scores are at least the threshold, within the tolerance."""
     reached: npt.NDArray[np.bool_] = scores >= float(exact(threshold, what="threshold")) - ERROR
     return reached
+
+
+def _columns(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(attribute.column for attribute in attributes))
+
+
+def _said(attributes: tuple[Attribute, ...], *, reveal: bool) -> list[str]:
+    if not reveal:
+        return list(_columns(attributes))
+    return [f"{attribute.column} {_named(attribute.value)}" for attribute in attributes]
+
+
+def _named(value: Value) -> str:
+    return "missing" if value is None else label(value)
+
+
+def _pair(attribute: Attribute) -> list[Any]:
+    return [attribute.column, plain(attribute.value)]
+
+
+_LISTING = ("to_pylist", "to_list", "tolist")  # Arrow; polars and pandas; numpy
+
+
+def matching_rows(table: FrequencyTable, frame: Any) -> Integers:
+    """Return the distinct row of the table that each row of the frame is; raises where one is none of them.
+
+    Cost: one lookup a cell.
+    """
+    require_columns(table.columns, _names(frame))
+    codes = [_codes(_values(frame, name), table.dictionary(name)) for name in table.columns]
+    if len({len(column) for column in codes}) > 1:
+        raise SourceError("the columns of the frame have different lengths")
+    known = np.logical_and.reduce([column >= 0 for column in codes])
+    sizes = table.cardinalities
+    together = [
+        np.concatenate([table.codes[:, position], np.maximum(column, 0)]) for position, column in enumerate(codes)
+    ]
+    packed, _ = pack(together, sizes)
+    measured, asked = packed[: table.distinct], packed[table.distinct :]
+    order = np.argsort(measured)
+    places = np.minimum(np.searchsorted(measured[order], asked), table.distinct - 1)
+    rows: Integers = order[places]
+    strangers = int((~known | (measured[rows] != asked)).sum())
+    if strangers:
+        raise ParameterError(f"{strangers:,} of {len(asked):,} rows are not among the rows that were measured")
+    return rows
+
+
+def _names(frame: Any) -> list[str]:
+    if isinstance(frame, Mapping):
+        return list(frame)
+    if not isinstance(frame, FrequencyTable) and not hasattr(frame, "shape"):  # no frame, or a query nobody has run
+        raise SourceError(f"a frame with rows is needed to align scores with, not {type(frame).__name__}")
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+
+
+def _values(frame: Any, name: str) -> Iterable[Any]:
+    if isinstance(frame, FrequencyTable):
+        dictionary = frame.dictionary(name)
+        return [dictionary[code] for code in frame.column_codes(name).tolist()]
+    try:
+        column = frame[name]
+        if isinstance(column, list | tuple):
+            return column
+        listing = next(getattr(column, method) for method in _LISTING if hasattr(column, method))
+        listed: Iterable[Any] = listing()
+    except (TypeError, StopIteration):  # a query that nobody has run yet
+        raise SourceError(
+            f"the rows of a {type(frame).__name__} have no order to align scores with; give a pandas, polars or Arrow "
+            "frame"
+        ) from None
+    return listed
+
+
+def _codes(values: Iterable[Any], dictionary: tuple[Value, ...]) -> Integers:
+    """The position of every value in the dictionary, -1 where it has none."""
+    positions = {key(value): position for position, value in enumerate(dictionary)}
+    seen: dict[tuple[type, Any], int] = {}
+    codes = []
+    for raw in values:
+        try:
+            place = seen.get((type(raw), raw))
+        except TypeError:  # a value that cannot be hashed
+            codes.append(positions.get(key(canonical(raw)), -1))
+            continue
+        if place is None:
+            value = canonical(raw)
+            place = positions.get(key(value), -1)
+            if value is not None:  # not a number differs from itself: each would be remembered anew
+                seen[type(raw), raw] = place
+        codes.append(place)
+    return np.array(codes, dtype=np.int64)

@@ -1,39 +1,53 @@
-"""The Database Privacy Score of a relation: which algorithm, within which budget, with which witness.
+"""The Database Privacy Score of a relation: choice of the algorithm, budget, progress, witnesses.
 
 priv(i) = max over the sets K of i's attributes, the empty one included, of
 w(K) = product of l(x) over K * D / (saturation + D), D = sum of d(x) over what follows from K (White 2021, chapter 3;
-people whose attributes lie inside another's are ordinary people, against the thesis' program).
+people whose attributes are a subset of another person's are scored too, unlike in the program of the thesis).
 With `confidence` below 1, x follows from K for i when i has x and a share c >= confidence of the people with K have
 it, and counts c * d(x). Scores are float64 within `ERROR` of the exact value.
+
+Three algorithms give the same scores: `by_definition` (every K, fractions), `by_lattice` (every K, one array) and
+`by_search` (depth first with bounds; `by_words` is its variant for few people).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.metrics.privacy_score.columns import Columns, search_columns
-from privacy_plugin.metrics.privacy_score.definition import inferences
-from privacy_plugin.metrics.privacy_score.lattice import (
+from privacy_plugin.metrics.privacy_score import by_search, by_words
+from privacy_plugin.metrics.privacy_score.by_definition import inferences
+from privacy_plugin.metrics.privacy_score.by_lattice import (
     LARGEST_LATTICE,
     lattice_scores,
     lattice_witness,
     usable_attributes,
 )
-from privacy_plugin.metrics.privacy_score.relation import Relation, Weights
-from privacy_plugin.metrics.privacy_score.run import Progress, run_search, search_table
-from privacy_plugin.metrics.privacy_score.search import CONFIDENCE_TOLERANCE
-from privacy_plugin.metrics.privacy_score.word_state import word_table
+from privacy_plugin.metrics.privacy_score.by_search import (
+    CONFIDENCE_TOLERANCE,
+    DONE,
+    FULL,
+    NODES,
+    RUNNING,
+    STEPS,
+    Table,
+)
+from privacy_plugin.metrics.privacy_score.by_words import WordTable, word_table
+from privacy_plugin.metrics.privacy_score.reduction import Columns, inferable_cells, search_columns
+from privacy_plugin.metrics.privacy_score.relation import Codes, Integers, Relation, Weights
 
 Algorithm = Literal["auto", "lattice", "search", "words"]
 
-ERROR = 1e-12
+
 _LATTICE_OPERATIONS_A_STEP = 8  # measured: what the lattice does while the search looks at one row
 _SMALL_LATTICE_STEPS = 1 << 17
 _WITNESS_LATTICE = 18
 _MOST_PEOPLE_IN_WORDS = 512  # measured: beyond, long words cost more than they save
+
+
+Progress = Callable[[float, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,3 +257,84 @@ def _described(
         weight=weight,
         exact=exact,
     )
+
+
+_SLICE = 1 << 23
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a search found: `best` is reached by a K, `upper` cannot be exceeded; equal when complete."""
+
+    best: Weights
+    upper: Weights
+    known: Codes  # a line a row: how many attributes its best K has, then the attributes
+    complete: bool
+    steps: int
+    nodes: int
+
+
+def search_table(columns: Columns, *, confidence: float) -> Table:
+    """Lay the columns out for the search; done once, whatever is asked afterwards."""
+    inferred = columns.inferred
+    useful = [bool(inferred[start:end].any()) for start, end in _spans(columns)]
+    certain = confidence >= 1.0
+    return Table(
+        codes=columns.codes,
+        offsets=columns.offsets,
+        likelihood=columns.likelihood,
+        own=columns.own,
+        bonus=columns.bonus,
+        inferred=inferred,
+        useful=np.asarray(useful, dtype=np.uint8),
+        # Below certainty an attribute can count although some rows contradict it.
+        inferable=inferable_cells(columns) if certain else np.ones(columns.codes.shape, dtype=np.uint8),
+        counts=columns.counts,
+    )
+
+
+def run_search(
+    table: Table | WordTable,
+    *,
+    saturation: float,
+    confidence: float,
+    budget: int | None = None,
+    progress: Progress | None = None,
+    rows: Integers | None = None,
+    record: bool = False,
+    bounded: bool = True,
+) -> Outcome:
+    """Search for all rows, or some, until done or until `budget` steps (rows looked at in a column) are spent.
+
+    Without `bounded`, the upper ends of an incomplete search mean nothing.
+    `progress` is called between slices with the share of the first-level branches done and the steps so far.
+    """
+    search: Any = by_words if isinstance(table, WordTable) else by_search
+    work: Any = table.fresh_work(rows=rows, record=record)
+    search.enter_root(table, work, saturation, confidence)
+    status = RUNNING
+    while status != DONE:
+        spent = int(work.registers[STEPS])
+        if budget is not None and spent >= budget:
+            break
+        limit = spent + _SLICE if budget is None else min(spent + _SLICE, budget)
+        status = search.advance(table, work, saturation, confidence, limit)
+        if status == FULL:
+            work = work.grown()
+        elif progress is not None:
+            progress(1.0 if status == DONE else work.share(), int(work.registers[STEPS]))
+    np.maximum(work.upper, work.best, out=work.upper)
+    if status != DONE and bounded:
+        search.bound_rest(table, work, saturation)
+    return Outcome(
+        best=work.best,
+        upper=work.upper,
+        known=work.known,
+        complete=status == DONE,
+        steps=int(work.registers[STEPS]),
+        nodes=int(work.registers[NODES]),
+    )
+
+
+def _spans(columns: Columns) -> list[tuple[int, int]]:
+    return [(int(s), int(e)) for s, e in zip(columns.offsets[:-1], columns.offsets[1:], strict=True)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from privacy_plugin.metrics.privacy_score.attributes import Attributes
+from privacy_plugin.metrics.privacy_score.relation import Attributes
 from privacy_plugin.metrics.privacy_score.result import PrivacyScore
 
 Face = tuple[int, ...]

@@ -1,8 +1,8 @@
 """The privacy score over the whole lattice of sets K, for relations with few usable attributes.
 
 One array over all 2^m sets of the m attributes that can be in K: AND the dangers of the rows into the sets the rows
-hold, AND every set with its supersets (what is left follows from it), turn that into w(K), take the maximum over
-subsets, read off the rows. Cost: 2m passes over 2^m words whatever the number of rows; memory 16 * 2^m bytes.
+hold, AND every set with its supersets (what remains follows from it), turn that into w(K), take the maximum over
+subsets, read off the rows. Cost: 2m passes over 2^m words for any number of rows; memory 16 * 2^m bytes.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from privacy_plugin.errors import TooLargeError
-from privacy_plugin.metrics.privacy_score.columns import Columns
+from privacy_plugin.metrics.privacy_score.reduction import Columns
 from privacy_plugin.metrics.privacy_score.relation import Codes, Integers, Weights
 
 Words = NDArray[np.uint64]

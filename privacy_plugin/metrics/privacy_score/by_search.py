@@ -1,4 +1,4 @@
-"""The privacy score by depth-first search over the sets K that somebody holds.
+"""The privacy score by depth-first search over the sets K that at least one person holds.
 
 A node is a set K with the rows that hold it; columns are visited right to left and a child only adds a column to
 the right of K's last one, so every subset of K is visited before K. Why each saving keeps the result exact, at any
@@ -19,13 +19,142 @@ The search runs in slices, so that a caller can show progress and stop; once sto
 `upper` by the same bound, which makes [best, upper] a guaranteed interval.
 """
 
-from numba import njit
+from typing import NamedTuple
 
-from privacy_plugin.metrics.privacy_score import state as at
-from privacy_plugin.metrics.privacy_score.state import DONE, FULL, RUNNING, Bytes, Codes, Integers, Table, Weights, Work
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Weights = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
 
 TIE = 1e-13
+
+
 CONFIDENCE_TOLERANCE = 1e-12
+
+
+_UNIT = 2.3e-16  # above twice the rounding error of one addition
+
+# Columns of `levels`: one line a node on the current path.
+START, ACTIVE, END, COLUMN, LAST, ATTRIBUTE, GROUP, GROUPS, GROUPS_START, CLOSED, FREE = range(11)
+LEVEL_FIELDS = 11
+# Columns of `factors`: likelihood of K, danger that surely follows from K.
+LIKELIHOOD, INFERRED = range(2)
+FACTOR_FIELDS = 2
+# Columns of `groups`: code, first row, first witness, end.
+CODE, FIRST, WITNESS, STOP = range(4)
+GROUP_FIELDS = 4
+# Entries of `registers`.
+LEVEL, STEPS, NODES = range(3)
+REGISTERS = 3
+# How a slice of the search ended.
+DONE, RUNNING, FULL = range(3)
+
+
+class Table(NamedTuple):
+    """What is searched; nothing in it changes."""
+
+    codes: Codes
+    offsets: Integers
+    likelihood: Weights
+    own: Weights
+    bonus: Weights
+    inferred: Weights
+    useful: Bytes  # columns with any danger
+    inferable: Bytes  # (columns, rows): 0 where the row's attribute can never follow from the others
+    counts: Integers
+
+    def fresh_work(self, *, rows: Integers | None, record: bool) -> "Work":
+        """Return the state before the first node; only `rows` are active, without it all."""
+        columns, people = self.codes.shape
+        capacity = 2 * people + 16
+        codes = max(int(np.diff(self.offsets).max(initial=0)), 1)
+        order = np.arange(people, dtype=np.int32)
+        if rows is not None:
+            order = np.concatenate([rows, np.delete(order, rows)]).astype(np.int32)
+        work = Work(
+            best=np.zeros(people),
+            upper=np.zeros(people),
+            known=np.zeros((people, columns + 1) if record else (0, 0), dtype=np.int32),
+            levels=np.zeros((columns + 3, LEVEL_FIELDS), dtype=np.int64),
+            factors=np.zeros((columns + 2, FACTOR_FIELDS)),
+            rows=np.zeros(capacity, dtype=np.int32),
+            left=np.zeros(capacity),
+            groups=np.zeros((capacity, GROUP_FIELDS), dtype=np.int32),
+            closed=np.zeros(columns, dtype=np.uint8),
+            closed_columns=np.zeros(columns + 1, dtype=np.int64),
+            tally=np.zeros(codes, dtype=np.int64),
+            position=np.zeros(codes, dtype=np.int64),
+            touched=np.zeros(codes, dtype=np.int32),
+            flags=np.zeros(people, dtype=np.uint8),
+            extra=np.zeros(people),
+            registers=np.zeros(REGISTERS, dtype=np.int64),
+        )
+        work.rows[:people] = order
+        work.left[:people] = largest_danger(self.codes, self.offsets, self.own, self.bonus, self.inferable)[order]
+        root = work.levels[0]
+        root[ACTIVE] = people if rows is None else len(rows)
+        root[END] = root[FREE] = people
+        root[COLUMN] = columns
+        root[LAST] = -1
+        work.factors[0, LIKELIHOOD] = 1.0
+        return work
+
+
+class Work(NamedTuple):
+    """Where the search stands; every array is written to."""
+
+    best: Weights
+    upper: Weights
+    known: Codes  # the best K of each row, or nothing
+    levels: Integers
+    factors: Weights
+    rows: Codes
+    left: Weights  # beside `rows`: the most danger that can follow for an active row, rounded up
+    groups: Codes
+    closed: Bytes
+    closed_columns: Integers
+    tally: Integers
+    position: Integers
+    touched: Codes
+    flags: Bytes
+    extra: Weights
+    registers: Integers
+
+    def grown(self) -> "Work":
+        """Double the row stack; it holds the rows of one path, at most rows * columns."""
+        return self._replace(
+            rows=np.concatenate([self.rows, np.zeros_like(self.rows)]),
+            left=np.concatenate([self.left, np.zeros_like(self.left)]),
+            groups=np.concatenate([self.groups, np.zeros_like(self.groups)]),
+        )
+
+    def share(self) -> float:
+        """How much of the first level is done."""
+        columns = len(self.closed)
+        if columns == 0:
+            return 1.0
+        root = self.levels[0]
+        waiting = root[GROUPS] - root[GROUP]
+        of = max(root[GROUPS] - root[GROUPS_START], 1)
+        return float((columns - root[COLUMN] - waiting / of) / columns)
+
+
+@njit(cache=True)
+def largest_danger(codes: Codes, offsets: Integers, own: Weights, bonus: Weights, inferable: Bytes) -> Weights:
+    """The most danger that can follow for each row, rounded up by more than all later subtractions can lose."""
+    columns, rows = codes.shape
+    danger = np.zeros(rows)
+    for column in range(columns):
+        for row in range(rows):
+            if codes[column, row] >= 0:
+                attribute = offsets[column] + codes[column, row]
+                danger[row] += own[attribute] * inferable[column, row] + bonus[attribute]
+    danger *= 1 + _UNIT * (2 * columns + 2)
+    return danger
 
 
 @njit(cache=True, error_model="numpy")
@@ -34,7 +163,7 @@ def _note(known: Codes, row: int, levels: Integers, level: int, last: int) -> No
     if len(known) == 0:
         return
     for depth in range(1, level + 1):
-        known[row, depth] = levels[depth, at.ATTRIBUTE]
+        known[row, depth] = levels[depth, ATTRIBUTE]
     size = level
     if last >= 0:
         size += 1
@@ -47,9 +176,9 @@ def _offer(
     best: Weights, known: Codes, rows: Codes, levels: Integers, level: int, factors: Weights, saturation: float
 ) -> None:
     """Offer the node's worth, the same for all, to its active rows."""
-    danger = factors[level, at.INFERRED]
-    worth = factors[level, at.LIKELIHOOD] * danger / (saturation + danger)
-    for place in range(levels[level, at.START], levels[level, at.ACTIVE]):
+    danger = factors[level, INFERRED]
+    worth = factors[level, LIKELIHOOD] * danger / (saturation + danger)
+    for place in range(levels[level, START], levels[level, ACTIVE]):
         row = rows[place]
         if worth > best[row]:
             best[row] = worth
@@ -61,12 +190,12 @@ def _offer_partial(table: Table, work: Work, level: int, saturation: float, conf
     """Offer l(K) * D / (saturation + D) to each active row, with its own D."""
     codes, counts, levels, rows = table.codes, table.counts, work.levels, work.rows
     tally, touched, extra, best = work.tally, work.touched, work.extra, work.best
-    start, active, end = levels[level, at.START], levels[level, at.ACTIVE], levels[level, at.END]
+    start, active, end = levels[level, START], levels[level, ACTIVE], levels[level, END]
     total = 0
     for place in range(start, end):
         total += counts[rows[place]]
     needed = (confidence - CONFIDENCE_TOLERANCE) * total
-    extra[: active - start] = work.factors[level, at.INFERRED]
+    extra[: active - start] = work.factors[level, INFERRED]
     steps: int = end - start
     for column in range(codes.shape[0]):
         if work.closed[column] or not table.useful[column]:
@@ -97,7 +226,7 @@ def _offer_partial(table: Table, work: Work, level: int, saturation: float, conf
             tally[touched[index]] = 0
     for place in range(start, active):
         danger = extra[place - start]
-        worth = work.factors[level, at.LIKELIHOOD] * danger / (saturation + danger)
+        worth = work.factors[level, LIKELIHOOD] * danger / (saturation + danger)
         if worth > best[rows[place]]:
             best[rows[place]] = worth
             _note(work.known, rows[place], levels, level, -1)
@@ -120,8 +249,8 @@ def _close(
 
     Returns the danger that newly follows, whether a column to branch on is left, and the steps taken.
     """
-    first, end, last = levels[level, at.START], levels[level, at.END], levels[level, at.LAST]
-    top = levels[level, at.CLOSED]
+    first, end, last = levels[level, START], levels[level, END], levels[level, LAST]
+    top = levels[level, CLOSED]
     if last >= 0:
         closed[last] = 1
         closed_columns[top] = last
@@ -144,13 +273,13 @@ def _close(
             gained += inferred[offsets[column] + code]
         elif column > last:
             branches = True
-    levels[level + 1, at.CLOSED] = top
+    levels[level + 1, CLOSED] = top
     return gained, branches, steps
 
 
 @njit(cache=True, error_model="numpy")
 def _reopen(levels: Integers, level: int, closed: Bytes, closed_columns: Integers) -> None:
-    for index in range(levels[level, at.CLOSED], levels[level + 1, at.CLOSED]):
+    for index in range(levels[level, CLOSED], levels[level + 1, CLOSED]):
         closed[closed_columns[index]] = 0
 
 
@@ -223,20 +352,20 @@ def _split(
     offset: int,
 ) -> None:
     """Sort the node's rows by their code in `column` into groups, active rows first; `used` codes have any."""
-    start, active, end = levels[level, at.START], levels[level, at.ACTIVE], levels[level, at.END]
+    start, active, end = levels[level, START], levels[level, ACTIVE], levels[level, END]
     if used > 1:  # with a single group its end is known once it is filled
         for place in range(start, end):
             code = codes[column, rows[place]]
             if code >= 0 and tally[code] > 0:
                 position[code] += 1
-    free, group = levels[level, at.FREE], levels[level, at.GROUPS_START]
+    free, group = levels[level, FREE], levels[level, GROUPS_START]
     for index in range(used):
         code = touched[index]
         size = position[code]
-        groups[group, at.CODE] = code
-        groups[group, at.FIRST] = free
-        groups[group, at.WITNESS] = free + tally[code]
-        groups[group, at.STOP] = free + size
+        groups[group, CODE] = code
+        groups[group, FIRST] = free
+        groups[group, WITNESS] = free + tally[code]
+        groups[group, STOP] = free + size
         position[code] = free + tally[code]
         tally[code] = free + 1  # one too many, so that it stays above zero and still says: wanted
         free += size
@@ -255,13 +384,13 @@ def _split(
                 position[code] += 1
     if used == 1:
         free = position[touched[0]]
-        groups[group - 1, at.STOP] = free
+        groups[group - 1, STOP] = free
     for index in range(used):
         tally[touched[index]] = 0
         position[touched[index]] = 0
-    levels[level, at.GROUP] = levels[level, at.GROUPS_START]
-    levels[level, at.GROUPS] = group
-    levels[level + 1, at.FREE] = free
+    levels[level, GROUP] = levels[level, GROUPS_START]
+    levels[level, GROUPS] = group
+    levels[level + 1, FREE] = free
 
 
 @njit(cache=True, error_model="numpy")
@@ -271,13 +400,13 @@ def enter_root(table: Table, work: Work, saturation: float, confidence: float) -
         table.codes, table.offsets, table.inferred, table.useful, work.rows, work.levels, 0, work.closed,
         work.closed_columns,
     )  # fmt: skip
-    work.factors[0, at.INFERRED] = gained
+    work.factors[0, INFERRED] = gained
     if confidence < 1.0:
         steps += _offer_partial(table, work, 0, saturation, confidence)
     else:
         _offer(work.best, work.known, work.rows, work.levels, 0, work.factors, saturation)
-    work.registers[at.STEPS] += steps
-    work.registers[at.NODES] += 1
+    work.registers[STEPS] += steps
+    work.registers[NODES] += 1
 
 
 @njit(cache=True, error_model="numpy")
@@ -289,18 +418,18 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
     best, known, levels, factors, rows = work.best, work.known, work.levels, work.factors, work.rows
     left, groups, closed, closed_columns = work.left, work.groups, work.closed, work.closed_columns
     tally, position, touched, flags = work.tally, work.position, work.touched, work.flags
-    level, steps, nodes = work.registers[at.LEVEL], work.registers[at.STEPS], work.registers[at.NODES]
+    level, steps, nodes = work.registers[LEVEL], work.registers[STEPS], work.registers[NODES]
     state = RUNNING
     while steps < limit:
-        group, column = levels[level, at.GROUP], levels[level, at.COLUMN]
-        if group < levels[level, at.GROUPS]:
-            levels[level, at.GROUP] = group + 1
+        group, column = levels[level, GROUP], levels[level, COLUMN]
+        if group < levels[level, GROUPS]:
+            levels[level, GROUP] = group + 1
             nodes += 1
-            attribute = offsets[column] + groups[group, at.CODE]
-            chance = factors[level, at.LIKELIHOOD] * likelihood[attribute]
-            if groups[group, at.STOP] - groups[group, at.FIRST] == 1:
-                row = rows[groups[group, at.FIRST]]
-                danger = factors[level, at.INFERRED] + bonus[attribute]
+            attribute = offsets[column] + groups[group, CODE]
+            chance = factors[level, LIKELIHOOD] * likelihood[attribute]
+            if groups[group, STOP] - groups[group, FIRST] == 1:
+                row = rows[groups[group, FIRST]]
+                danger = factors[level, INFERRED] + bonus[attribute]
                 danger += _danger_alone(codes, offsets, inferred, closed, column, row)
                 worth = chance * danger / (saturation + danger)
                 steps += 1
@@ -309,42 +438,42 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
                     _note(known, row, levels, level, attribute)
                 continue
             child = level + 1
-            levels[child, at.START] = groups[group, at.FIRST]
-            levels[child, at.ACTIVE] = groups[group, at.WITNESS]
-            levels[child, at.END] = groups[group, at.STOP]
-            levels[child, at.LAST] = column
-            levels[child, at.ATTRIBUTE] = attribute
+            levels[child, START] = groups[group, FIRST]
+            levels[child, ACTIVE] = groups[group, WITNESS]
+            levels[child, END] = groups[group, STOP]
+            levels[child, LAST] = column
+            levels[child, ATTRIBUTE] = attribute
             gained, branches, looked = _close(
                 codes, offsets, inferred, useful, rows, levels, child, closed, closed_columns
             )
             gained += bonus[attribute]
-            factors[child, at.LIKELIHOOD] = chance
-            factors[child, at.INFERRED] = factors[level, at.INFERRED] + gained
+            factors[child, LIKELIHOOD] = chance
+            factors[child, INFERRED] = factors[level, INFERRED] + gained
             if confidence < 1.0:
                 steps += _offer_partial(table, work, child, saturation, confidence)
             elif gained > 0.0:
                 _offer(best, known, rows, levels, child, factors, saturation)
             steps += looked
             if branches:
-                levels[child, at.COLUMN] = codes.shape[0]
-                levels[child, at.GROUP] = levels[child, at.GROUPS] = 0
-                levels[child, at.GROUPS_START] = levels[level, at.GROUPS]
+                levels[child, COLUMN] = codes.shape[0]
+                levels[child, GROUP] = levels[child, GROUPS] = 0
+                levels[child, GROUPS_START] = levels[level, GROUPS]
                 level = child
             else:
                 _reopen(levels, child, closed, closed_columns)
             continue
         column -= 1
-        while column > levels[level, at.LAST] and closed[column]:
+        while column > levels[level, LAST] and closed[column]:
             column -= 1
-        if column > levels[level, at.LAST]:
-            start, active, end = levels[level, at.START], levels[level, at.ACTIVE], levels[level, at.END]
-            if max(levels[level, at.FREE], levels[level, at.GROUPS_START]) + end - start > len(rows):
+        if column > levels[level, LAST]:
+            start, active, end = levels[level, START], levels[level, ACTIVE], levels[level, END]
+            if max(levels[level, FREE], levels[level, GROUPS_START]) + end - start > len(rows):
                 state = FULL
                 break
-            levels[level, at.COLUMN] = column
+            levels[level, COLUMN] = column
             used = _mark(
                 codes, inferable, likelihood, own, best, rows, left, flags, tally, touched, start, active, column,
-                offsets[column], factors[level, at.LIKELIHOOD], saturation,
+                offsets[column], factors[level, LIKELIHOOD], saturation,
             )  # fmt: skip
             steps += active - start
             if used > 0:
@@ -359,7 +488,7 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
             state = DONE
             break
         level -= 1
-    work.registers[at.LEVEL], work.registers[at.STEPS], work.registers[at.NODES] = level, steps, nodes
+    work.registers[LEVEL], work.registers[STEPS], work.registers[NODES] = level, steps, nodes
     return state
 
 
@@ -367,17 +496,17 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
 def bound_rest(table: Table, work: Work, saturation: float) -> None:
     """Bound everything the stopped search has not visited: the waiting groups and columns of the current path."""
     levels, rows, upper = work.levels, work.rows, work.upper
-    for level in range(work.registers[at.LEVEL], -1, -1):
-        likelihood = work.factors[level, at.LIKELIHOOD]
-        for group in range(levels[level, at.GROUP], levels[level, at.GROUPS]):
-            known = likelihood * table.likelihood[table.offsets[levels[level, at.COLUMN]] + work.groups[group, at.CODE]]
-            for place in range(work.groups[group, at.FIRST], work.groups[group, at.WITNESS]):
+    for level in range(work.registers[LEVEL], -1, -1):
+        likelihood = work.factors[level, LIKELIHOOD]
+        for group in range(levels[level, GROUP], levels[level, GROUPS]):
+            known = likelihood * table.likelihood[table.offsets[levels[level, COLUMN]] + work.groups[group, CODE]]
+            for place in range(work.groups[group, FIRST], work.groups[group, WITNESS]):
                 worth = known * work.left[place] / (saturation + work.left[place])
                 upper[rows[place]] = max(upper[rows[place]], worth)
-        for column in range(levels[level, at.LAST] + 1, levels[level, at.COLUMN]):
+        for column in range(levels[level, LAST] + 1, levels[level, COLUMN]):
             if work.closed[column]:
                 continue
-            for place in range(levels[level, at.START], levels[level, at.ACTIVE]):
+            for place in range(levels[level, START], levels[level, ACTIVE]):
                 row = rows[place]
                 if table.codes[column, row] >= 0:
                     attribute = table.offsets[column] + table.codes[column, row]

@@ -1,4 +1,4 @@
-"""The columns both score algorithms work on: fewer than the relation's, with the same scores."""
+"""Reduction of a relation to fewer columns with the same scores: the input of the lattice and of the search."""
 
 from dataclasses import dataclass
 
