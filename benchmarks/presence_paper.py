@@ -19,7 +19,7 @@ import numpy as np
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
-from privacy_plugin.metrics.presence.confidence import presence_confidence_bounds
+from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from privacy_plugin.generalization.plan import Plan, load_plan
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger.in_use import using_ledger
-    from privacy_plugin.measuring.audit_channel import audit_channel
-    from privacy_plugin.measuring.audit_generated import audit_generated
-    from privacy_plugin.measuring.disclosure_of_given_knowledge import disclosure_of_given_knowledge
-    from privacy_plugin.measuring.population_marginals import population_marginals
+    from privacy_plugin.measuring.audits import audit_channel, audit_generated
+    from privacy_plugin.measuring.given_knowledge import disclosure_of_given_knowledge
+    from privacy_plugin.measuring.measure import population_marginals
     from privacy_plugin.metrics.compression_difference import CompressionDifference
     from privacy_plugin.metrics.dependence.channel import epsilon_dependence
     from privacy_plugin.metrics.dependence.exact_releases import count_dependence, histogram_dependence
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
     from privacy_plugin.metrics.maximum_disclosure.metric import DisclosureMeasurement
     from privacy_plugin.metrics.measurement import Measurement
-    from privacy_plugin.metrics.presence.delta_presence import DeltaPresence
-    from privacy_plugin.metrics.presence.harm import presence_bounds
+    from privacy_plugin.metrics.presence.delta_presence import DeltaPresence, presence_bounds
     from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
     from privacy_plugin.metrics.privacy_score.result import PrivacyScore
     from privacy_plugin.metrics.repeated_records import RepeatedRecords
@@ -88,12 +86,12 @@ _HOMES = {
     "Requirement": "requirements.requirement",
     "Verdict": "gate.verdict",
     "BudgetLedger": "ledger",
-    "audit_channel": "measuring.audit_channel",
-    "audit_generated": "measuring.audit_generated",
+    "audit_channel": "measuring.audits",
+    "audit_generated": "measuring.audits",
     "bucketize": "anonymizers.bucketization.bucketize",
     "count_dependence": "metrics.dependence.exact_releases",
     "date_hierarchy": "frequency.hierarchy_builders",
-    "disclosure_of_given_knowledge": "measuring.disclosure_of_given_knowledge",
+    "disclosure_of_given_knowledge": "measuring.given_knowledge",
     "epsilon_dependence": "metrics.dependence.channel",
     "epsilon_safe_lattice": "anonymizers.epsilon_safe.epsilon_safe_lattice",
     "fill_holes": "anonymizers.repair.score_repair",
@@ -106,8 +104,8 @@ _HOMES = {
     "load_plan": "generalization.plan",
     "mask_hierarchy": "frequency.hierarchy_builders",
     "multidimensional_presence": "anonymizers.multidimensional_presence",
-    "population_marginals": "measuring.population_marginals",
-    "presence_bounds": "metrics.presence.harm",
+    "population_marginals": "measuring.measure",
+    "presence_bounds": "metrics.presence.delta_presence",
     "private_itemsets": "anonymizers.itemsets.itemset_releases",
     "randomized_itemset_counts": "anonymizers.itemsets.itemset_releases",
     "randomized_response": "anonymizers.randomized_response",

@@ -1,4 +1,4 @@
-"""Ask a metric of any data: group what it needs in the engine, then measure the groups."""
+"""Measure a metric on data of any kind: group the columns it needs in the engine, then measure the groups."""
 
 import functools
 import inspect
@@ -11,9 +11,11 @@ from typing import Any
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.frequency.values import Value
 from privacy_plugin.ledger.accounts import account_of
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.presence.population_join import Hierarchies, one_meaning
+from privacy_plugin.metrics.presence.population_marginals import marginals_of
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.joining import join_groups
@@ -194,3 +196,17 @@ def public_function(name: str) -> Callable[..., Measurement]:
     signature = own.replace(parameters=parameters)
     function.__signature__ = signature  # type: ignore[attr-defined]
     return function
+
+
+def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str, dict[Value, int]]:
+    """Reduce a population to how many of its people have each value of each column, for `presence_confidence`.
+
+    Every column is grouped on its own, in the population's engine.
+
+    >>> import pandas
+    >>> population_marginals(pandas.DataFrame({"age": [30, 30, 41]}), columns=["age"])
+    {'age': {30: 2, 41: 1}}
+    """
+    source = open_source(population)
+    require_columns(columns, source.columns)
+    return {name: marginals_of(source.frequencies([name]))[name] for name in columns}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.metrics.generated_items import Transactions, read_support, transactions
-from privacy_plugin.metrics.generated_pair import pair_tables
+from privacy_plugin.metrics.generated_pair import Transactions, pair_tables, read_support, transactions
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import metric
 
@@ -146,7 +145,7 @@ class _Coded:
 
     def bits_of(self, data: Transactions) -> float:
         """Return how many bits the rows of a table need in this code table."""
-        from privacy_plugin.metrics.itemsets.krimp_cover import cover_usage
+        from privacy_plugin.metrics.itemsets.krimp import cover_usage
 
         usage, single = cover_usage(
             items=data.items,

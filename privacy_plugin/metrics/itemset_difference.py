@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.metrics.generated_items import Transactions, read_support, transactions
-from privacy_plugin.metrics.generated_pair import pair_tables
+from privacy_plugin.metrics.generated_pair import Transactions, pair_tables, read_support, transactions
 from privacy_plugin.metrics.measurement import Measurement, Quantity
 from privacy_plugin.metrics.registry import metric
 
@@ -134,7 +133,7 @@ def _frequent_in_either(
 
 def _apart(real: Transactions, made: Transactions, every: list[tuple[int, ...]], items: int) -> npt.NDArray[np.float64]:
     """Return for every itemset the difference of its supports over its support in the original."""
-    from privacy_plugin.metrics.itemsets.search import item_bitsets, supports
+    from privacy_plugin.metrics.itemsets.itemsets import item_bitsets, supports
 
     flat = np.array([item for itemset in every for item in itemset], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum([len(itemset) for itemset in every], dtype=np.int64)]).astype(np.int64)

@@ -11,7 +11,7 @@ from privacy_plugin.frequency.shared_population import Population
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.presence.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.risk_variants import Variant, about_threshold, require_variant, share_at_risk
+from privacy_plugin.metrics.reidentification_risk import Variant, about_threshold, require_variant, share_at_risk
 
 
 def require_options(

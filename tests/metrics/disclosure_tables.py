@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from tests.oracles import disclosure as oracle
 
 FIGURE_3 = [["flu", "flu", "lung", "lung", "heart"], ["flu", "flu", "breast", "ovarian", "heart"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from privacy_plugin.metrics.presence.moments import exact_mean
+from privacy_plugin.metrics.presence.by_moments import exact_mean
 from privacy_plugin.metrics.presence.outsiders import Question
 from tests.oracles import presence as oracle
 

@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
-from privacy_plugin.metrics.maximum_disclosure.class_disclosure import class_disclosures, class_negations
-from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_curve, negation_curve
-from privacy_plugin.metrics.maximum_disclosure.exact import disclosure_witness, exact_disclosure_curve
+from privacy_plugin.metrics.maximum_disclosure.disclosure import (
+    class_disclosures,
+    class_negations,
+    disclosure_curve,
+    negation_curve,
+)
+from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import disclosure_witness, exact_disclosure_curve
 from tests.metrics.disclosure_tables import FIGURE_3, as_key, counted, csr, small_histograms, tables_with_few_worlds
 from tests.oracles import disclosure as oracle
 

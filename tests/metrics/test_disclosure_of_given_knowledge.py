@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from privacy_plugin.metrics.maximum_disclosure.given_knowledge import Implication, disclosure_of_given_knowledge
 from tests.metrics.disclosure_tables import FIGURE_3, as_key, counted, csr, tables_with_few_worlds, values_of
 from tests.oracles import disclosure as oracle

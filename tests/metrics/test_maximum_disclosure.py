@@ -208,7 +208,7 @@ def test_more_facts_than_can_be_computed_are_refused_only_where_they_make_a_diff
 
 
 def test_ties_beyond_the_limit_leave_a_bound_that_the_gate_judges_by(monkeypatch):
-    monkeypatch.setattr("privacy_plugin.metrics.maximum_disclosure.exact.solve.__kwdefaults__", {"limit": 0})
+    monkeypatch.setattr("privacy_plugin.metrics.maximum_disclosure.exact_disclosure.solve.__kwdefaults__", {"limit": 0})
     found = of_counts([3, 3, 1], [3, 2, 2], knowledge=1)
     assert (found.exact, found.notes) == (
         False,

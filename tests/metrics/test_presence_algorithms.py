@@ -8,13 +8,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.metrics.presence.confidence import presence_confidence_bounds
-from privacy_plugin.metrics.presence.exact import exact_presence_confidence
-from privacy_plugin.metrics.presence.inversion import inversion_bounds
-from privacy_plugin.metrics.presence.moments import bernstein_tail, chernoff_tail, cumulants, exact_mean, tail_bounds
+from privacy_plugin.metrics.presence.by_moments import (
+    bernstein_tail,
+    chernoff_tail,
+    cumulants,
+    exact_mean,
+    inversion_bounds,
+    series_bounds,
+    tail_bounds,
+)
+from privacy_plugin.metrics.presence.by_recursion import exact_presence_confidence, window_bounds
+from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
 from privacy_plugin.metrics.presence.outsiders import Question
-from privacy_plugin.metrics.presence.series import series_bounds
-from privacy_plugin.metrics.presence.window import window_bounds
 from tests.metrics.presence_questions import assert_holds, classes, deltas, probability, questions, shares
 from tests.oracles import presence as oracle
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.metrics.presence.harm import presence_bounds
+from privacy_plugin.metrics.presence.delta_presence import presence_bounds
 from tests.metrics.presence_questions import shares
 from tests.oracles import presence as oracle
 

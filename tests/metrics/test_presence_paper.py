@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.metrics.presence.confidence import presence_confidence_bounds
-from privacy_plugin.metrics.presence.exact import exact_presence_confidence
+from privacy_plugin.metrics.presence.by_recursion import exact_presence_confidence
+from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
 from tests.metrics.presence_paper import minimum_dominant_subset, paper_confidence
 from tests.metrics.presence_questions import classes, deltas, shares
 from tests.oracles import presence as oracle

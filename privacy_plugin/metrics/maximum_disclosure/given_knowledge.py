@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from privacy_plugin.metrics.maximum_disclosure.histograms import validated_buckets
 
 ASSIGNMENT_LIMIT = 200_000

@@ -23,7 +23,7 @@ from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, wo
 from privacy_plugin.metrics.registry import metric
 
 if TYPE_CHECKING:
-    from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+    from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 
 Floats = npt.NDArray[np.float64]
 Curve = tuple[Quantity, ...]
@@ -182,9 +182,13 @@ class _Found:
 
 
 def _implications(histograms: Histograms, knowledge: int) -> _Found:
-    from privacy_plugin.metrics.maximum_disclosure.class_disclosure import disclosures_of
-    from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_curve, disclosure_error, negations_of
-    from privacy_plugin.metrics.maximum_disclosure.exact import solve
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import (
+        disclosure_curve,
+        disclosure_error,
+        disclosures_of,
+        negations_of,
+    )
+    from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import solve
     from privacy_plugin.metrics.maximum_disclosure.histograms import distinct_histograms
 
     facts = _telling(histograms, knowledge)
@@ -210,8 +214,8 @@ def _implications(histograms: Histograms, knowledge: int) -> _Found:
 
 
 def _negations(histograms: Histograms, knowledge: int) -> _Found:
-    from privacy_plugin.metrics.maximum_disclosure.class_disclosure import class_negations
-    from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import class_negations
+    from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 
     curve = _negation_curve(histograms, knowledge)
     tops, bottoms = class_negations(offsets=histograms.offsets, value_counts=histograms.counts, knowledge=knowledge)

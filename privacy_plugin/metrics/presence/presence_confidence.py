@@ -162,7 +162,7 @@ def presence_confidence(
 
 
 def _bounds(counts: Integers, classes: Classes, asked: dict[str, Any]) -> tuple[Any, Any]:
-    from privacy_plugin.metrics.presence.confidence import presence_confidence_bounds
+    from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
 
     return presence_confidence_bounds(marginals=counts, research_count=classes.sizes, **asked)
 
@@ -177,7 +177,7 @@ def _lowest(
     worst = np.flatnonzero(lower <= most)
     if asked["others"] > _EXACT_UP_TO or len(worst) > _EXACT_CLASSES:
         return least, most
-    from privacy_plugin.metrics.presence.exact import exact_presence_confidence
+    from privacy_plugin.metrics.presence.by_recursion import exact_presence_confidence
 
     try:
         found = exact_presence_confidence(

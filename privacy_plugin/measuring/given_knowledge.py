@@ -1,4 +1,4 @@
-"""How sure an attacker is who knows these facts and no others: for small tables, by enumerating what may be."""
+"""Disclosure of a sensitive value to an attacker who knows given facts, by enumeration; for small tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any
 from privacy_plugin.errors import ColumnError, ParameterError, require_columns
 from privacy_plugin.frequency import Histograms
 from privacy_plugin.frequency.values import Key, canonical, key
-from privacy_plugin.metrics.maximum_disclosure.exact import Atom
+from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from privacy_plugin.metrics.maximum_disclosure.given_knowledge import ASSIGNMENT_LIMIT, Implication
 from privacy_plugin.metrics.maximum_disclosure.given_knowledge import disclosure_of_given_knowledge as enumerate_worlds
 from privacy_plugin.metrics.maximum_disclosure.witness import Claim

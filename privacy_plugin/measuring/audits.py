@@ -1,17 +1,33 @@
-"""Audit a generated table against its original, wherever they lie."""
+"""Audits of data of any kind: the channel between two columns, a generated table against its original."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from privacy_plugin.errors import ColumnError, require_columns
 from privacy_plugin.measuring.measure import Tables, measure
 from privacy_plugin.metrics.compression_difference import CompressionDifference
+from privacy_plugin.metrics.dependence.epsilon_dependence import PairedColumns, paired_columns
 from privacy_plugin.metrics.itemset_difference import ItemsetDifference
 from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.metrics.repeated_records import RepeatedRecords
 from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
 from privacy_plugin.sources import open_source
+
+
+def audit_channel(data: Any, *, original: str, released: str, confidence: float = 0.95) -> PairedColumns:
+    """Bound from below how much a released column tells about the original of the same rows.
+
+    The definition, the bounds and what they assume are in `metrics.dependence.epsilon_dependence`; the pairs are
+    counted where the data lies. A small bound is no proof of privacy.
+    """
+    source = open_source(data)
+    if not isinstance(original, str) or not isinstance(released, str):
+        raise ColumnError("original and released must each be the name of one column")
+    require_columns([original, released], source.columns, role="original and released")
+    pairs = source.frequencies([original, released])
+    return paired_columns(pairs, original=original, released=released, confidence=confidence)
 
 
 @dataclass(frozen=True, kw_only=True)

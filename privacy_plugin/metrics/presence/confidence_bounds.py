@@ -1,11 +1,10 @@
 """The confidence of delta-presence from attribute distributions, bounded from both sides, at any population size.
 
-Nergiz and Clifton, delta-presence without complete world knowledge, CSD TR 08-016, section 4. Of the U
-people outside the research table only the attribute distributions are known; the number X of them that
-share all generalized values of a class is random. The confidence is P(first <= X <= last),
-`presence_counts` says for which range. How it is computed: few matches expected, `presence_series`; a
-variance above 36, `presence_inversion`; else, or on request, `presence_window`, the paper's recursion. Each
-returns an interval that holds the truth.
+Nergiz and Clifton, delta-presence without complete world knowledge, CSD TR 08-016, section 4. Of the U people outside
+the research table only the attribute distributions are known; the number X of them that share all generalized values of
+a class is random. The confidence is P(first <= X <= last); `outsiders` has the range. Computed by `series_bounds` where
+few matches are expected, by `inversion_bounds` for a variance above 36, otherwise or on request by `window_bounds`, the
+recursion of section 4.2. Each returns an interval that contains the exact value.
 """
 
 from fractions import Fraction
@@ -15,11 +14,18 @@ from typing import Literal
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, unknown_name
-from privacy_plugin.metrics.presence.inversion import ORDERS, SMALLEST_VARIANCE, inversion_bounds
-from privacy_plugin.metrics.presence.moments import chernoff_tail, cumulants, exact_mean, tail_bounds
+from privacy_plugin.metrics.presence.by_moments import (
+    ORDERS,
+    SMALLEST_VARIANCE,
+    chernoff_tail,
+    cumulants,
+    exact_mean,
+    inversion_bounds,
+    series_bounds,
+    tail_bounds,
+)
+from privacy_plugin.metrics.presence.by_recursion import window_bounds
 from privacy_plugin.metrics.presence.outsiders import FloatArray, Question, question_of, read_number, validated_classes
-from privacy_plugin.metrics.presence.series import series_bounds
-from privacy_plugin.metrics.presence.window import window_bounds
 
 Method = Literal["automatic", "window"]
 
