@@ -1,4 +1,4 @@
-"""Two ways to deal people to buckets: what replaying the deal tells, and what counts can still be had of the pair.
+"""Compare two ways to deal people to buckets: what replaying the deal reveals, and which counts the pair preserves.
 
 Run from the project's root: python benchmarks/bucket_dealing.py. Every table of four to six people (each known by their
 quasi-identifiers) with the values a, b, c, d, up to renaming values, is bucketized below 3/5 without further facts;
@@ -7,7 +7,7 @@ lead to the same buckets are counted. Exact: no table and no order is left out.
 
 Adult (PRIVACY_PLUGIN_DATA or ../shared/data): five hundred random counts of people by age, marital status and
 occupation, estimated from the pair as in Xiao and Tao 2006 (a bucket's values are spread evenly over its people),
-beside everybody in one bucket, which is what knowing both columns apart gives.
+compared with one bucket of everyone, which publishes both columns apart.
 """
 
 from collections import Counter
@@ -56,7 +56,7 @@ def most_certain(odds: Counter[World]) -> Fraction:
 
 
 def replay(counts: tuple[int, ...], dealing: str) -> Iterator[Fraction]:
-    """For every table with these values, the most that somebody who replays the deal can be certain of (the worst)."""
+    """Return the highest certainty of an attacker who replays the deal, over all tables with these values."""
     values = [value for value, count in enumerate(counts) for _ in range(count)]
     odds: dict[object, Counter[World]] = {}
     for world in sorted(set(permutations(values))):

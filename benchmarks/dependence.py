@@ -1,4 +1,4 @@
-"""Tables 1 to 4 and theorem 7 of Dorrestijn 2018, "Provable Privacy for Database Generation", beside what we measure.
+"""Tables 1 to 4 and theorem 7 of Dorrestijn 2018, "Provable Privacy for Database Generation", and ours.
 
 Run from the project's root: python benchmarks/dependence.py; about a CPU minute. One draw each (the thesis averages
 100), from the secure source, so numbers vary from run to run. uscensus is not here. The audits of tables 5 to 8 have a
@@ -56,10 +56,10 @@ def first_table(data: dict[str, pp.FrequencyTable]) -> None:
         codes = krimp(**items.transactions, candidates=closed_itemsets(**items.transactions, support=support))
         took = time.process_time() - start
         assert table.rows == records
-        said = f" (candidates of support {support})" if support > 1 else ""
+        note = f" (candidates of support {support})" if support > 1 else ""
         print(
             f"{name:<10} {table.rows:>8,} {sum(map(len, items.values)):>6} {found:>9,} {frequent:>7,} "
-            f"{100 * codes.ratio:>8.2f} {ratio:>7} {took:>5.1f}s{said}",
+            f"{100 * codes.ratio:>8.2f} {ratio:>7} {took:>5.1f}s{note}",
             flush=True,
         )
 

@@ -1,4 +1,4 @@
-"""The privacy audit of epsilon-safe lattice anonymization with many runs: what is seen of epsilon, beside the claim.
+"""Audit epsilon-safe lattice anonymization with many runs: the epsilon that is observed, and the one claimed.
 
     python benchmarks/epsilon_safe_audit.py [--runs 2000]
 
@@ -35,8 +35,8 @@ def main() -> None:
     runs = parser.parse_args().runs
     for name, others, broken in VARIANTS:
         seen, claimed = audited(others, runs, **broken)
-        said = "REFUTED" if seen > claimed else "stands"
-        print(f"{name:48}: seen {seen:6.2f}, claimed {claimed:.2f}: {said}, {runs:,}", flush=True)
+        outcome = "REFUTED" if seen > claimed else "stands"
+        print(f"{name:48}: seen {seen:6.2f}, claimed {claimed:.2f}: {outcome}, {runs:,}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python benchmarks/epsilon_safe_paper.py
 
-Printed beside what is computed here, and beside the proven delta of a generalization chosen on the sample (eps' = 0.5).
+Printed next to what is computed here, and to the proven delta of a generalization chosen on the sample (eps' = 0.5).
 Times are processor seconds of this process on adult10; the paper's are wall seconds of its own machine, and the
 ratio that carries over is to one pandas grouping a node, measured here for a sample of nodes.
 """

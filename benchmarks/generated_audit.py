@@ -4,8 +4,8 @@ Run from the project's root: python benchmarks/generated_audit.py [database ...]
 opendp's secure source, so the numbers vary a little from run to run; the thesis prints means of 100 runs at a claimed
 epsilon of 0.1. docs/evaluation-generated-tables.md reads them.
 
-Every generated table stands beside two that need no generator: the columns shuffled independently of each other, which
-hold nothing about how values go together, and the rows shuffled, which are the original itself.
+Every generated table is compared with two that need no generator: the columns shuffled independently of each other,
+which hold nothing about how values go together, and the rows shuffled, which are the original itself.
 """
 
 import sys

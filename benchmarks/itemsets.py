@@ -1,4 +1,4 @@
-"""Itemset mining and Krimp on the literature's databases, beside plain Python on the small one.
+"""Time itemset mining and Krimp on the literature's databases, and plain Python on the small one.
 
 Run from the project's root: python benchmarks/itemsets.py; about two minutes. Times are processor seconds of one
 thread; compilation is not timed. What can be compared with the literature: the number of frequent itemsets at 10%

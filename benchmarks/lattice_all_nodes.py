@@ -1,8 +1,8 @@
-"""Suppressed rows of every node of a lattice: one compiled walk beside one pandas grouping a node, in one run.
+"""Count the suppressed rows of every node of a lattice: one compiled walk, and one pandas grouping for each node.
 
 Run from the project's root: python benchmarks/lattice_all_nodes.py [nodes]. The table is looked for in
 PRIVACY_PLUGIN_DATA or ../shared/data. Times are processor seconds of one thread, without compilation. pandas is timed
-on a random sample of nodes (60 unless told) and extrapolated to all of them, which is said in the output.
+on a random sample of nodes (60 by default) and extrapolated to all of them, as the output states.
 """
 
 import os

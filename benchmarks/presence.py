@@ -1,4 +1,4 @@
-"""delta-presence: a hundred million people, the paper's optimizations beside ours on Adult, and regions beside levels.
+"""Time delta-presence: a hundred million people, the paper's optimizations and ours on Adult, regions and levels.
 
 Run from the project's root: python benchmarks/presence.py. Adult is looked for in PRIVACY_PLUGIN_DATA or
 ../shared/data. Times are processor seconds; compilation is not timed. The paper's side is presence_paper.py: figures 4
@@ -122,7 +122,7 @@ def figure_4(worlds: dict[str, World]) -> None:
 
 
 def exactly(world: World) -> None:
-    print("\nthe same, nothing cut and nothing discretized: the recursion itself beside ours (random, d = 0.1, PA)")
+    print("\nthe same, nothing cut and nothing discretized: the recursion itself and ours (random, d = 0.1, PA)")
     recursion = run(world, Fraction(1, 10), Switches(sd=False, dm=False, dc=None))
     ours = run(world, Fraction(1, 10), Switches(ours=True))
     line("the recursion", recursion)
@@ -178,7 +178,7 @@ def is_confidence_inherited(world: World) -> None:
 
 
 def table_5(world: World) -> None:
-    print("\ntable 5: bucket sizes of DC, 4 attributes, diabetes draw, delta (0, 0.1); beside DC left out")
+    print("\ntable 5: bucket sizes of DC, 4 attributes, diabetes draw, delta (0, 0.1), compared with no DC")
     without = run(world, Fraction(1, 10), Switches(dc=None))
     for size in (2, 4, 6, 8, 10):
         found = run(world, Fraction(1, 10), Switches(dc=size))
@@ -230,8 +230,8 @@ def regions_beside_levels(
 
 
 def in_the_engine() -> None:
-    """A research table and a register of a million people in one DuckDB: joined there beside joined here."""
-    print("\na register of 1,000,000 people in DuckDB, 6 columns: groups joined there beside groups joined here")
+    """Join a research table and a register of a million people in one DuckDB: there, and in this process."""
+    print("\na register of 1,000,000 people in DuckDB, 6 columns: groups joined there and joined here")
     connection = duckdb.connect()
     columns = [f"a{i}" for i in range(6)]
     cells = ", ".join(f"CAST(hash(i, {n}) % {size} AS INTEGER) AS a{n}" for n, size in enumerate((50, 40, 20, 9, 5, 2)))

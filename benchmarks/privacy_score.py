@@ -1,10 +1,10 @@
-"""The privacy score beside the thesis' algorithm, and on the tables that one cannot finish.
+"""Compare the privacy score with the thesis' algorithm, and time it on tables that one cannot finish.
 
 Run from the project's root: python benchmarks/privacy_score.py [--long]; about a minute of processor time, and many
 with --long. Adult is looked for in PRIVACY_PLUGIN_DATA or ../shared/data. Times are processor seconds of one thread.
 Compilation is not timed: each path runs once on a small table first. The thesis' side is the compiled version of it in
-privacy_score_thesis.py. Measured with --long: Adult's first 800 rows 21.2 s beside 2.84 ms (7,448 x); random 500 x 16
-376 s beside 2.33 ms (161,532 x).
+privacy_score_thesis.py. Measured with --long: Adult's first 800 rows 21.2 s against 2.84 ms (7,448 x); random 500 x 16
+376 s against 2.33 ms (161,532 x).
 """
 
 import os

@@ -168,7 +168,7 @@ def _poset_weights(people, attributes, likelihood, danger, saturation):
                 kept[kept_count] = child
                 kept_count += 1
                 continue
-            # Whoever is a parent of the set and of one of its parents is no direct parent of the set.
+            # A parent of the set that is also a parent of one of its parents is not a direct parent.
             middle = first_parent[child]
             while middle >= 0:
                 if alive[_slot_of_edge(edges, edge_parent[middle], child)]:

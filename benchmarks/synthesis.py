@@ -1,16 +1,16 @@
 """Generated tables on adult: what they keep at which budget, for which privacy unit.
 
 Run from the project's root: python benchmarks/synthesis.py; about a CPU minute. Drawn by opendp from the secure source,
-so numbers vary from run to run; the seeded draws at the end do not. "without noise" is no release: it shows what the
+so numbers vary from run to run; the seeded draws at the end do not. "without noise" is not a release: it shows what the
 model itself loses.
 
-How to read it beside the thesis (Dorrestijn 2018, tables 2 and 3: 20,231 kept, 1,289 lost, 346 false of 21,519 at a
+How to compare it with the thesis (Dorrestijn 2018, tables 2 and 3: 20,231 kept, 1,289 lost, 346 false of 21,519 at a
 claimed epsilon of 0.1): that cannot be had by its own mechanism. Randomizing cells with epsilon 0.1, the standard error
 of a support among 48,842 rows is 0.045 for one item, 0.45 for a pair and 4.5 for a triple, and a row of 15 cells has
 spent 1.5; fresh randomness for each of 26,573 itemsets would be 2,657 a row. The last lines show what is left of it.
 Few repeated records (tables 5 and 6) show nothing by themselves: see what independent columns repeat.
 
-Wanted: without noise 25,500 kept, NFD .03; epsilon 1 a row without being told the class 24,800, .05, naive Bayes .825.
+Wanted: without noise 25,500 kept, NFD .03; epsilon 1 a row without the class given 24,800, .05, naive Bayes .825.
 """
 
 import time
@@ -48,7 +48,7 @@ def runs(data: pp.FrequencyTable) -> Iterator[tuple[str, Callable[[], pp.Frequen
     yield "without noise, the thesis' own tree", lambda: decoded(data, lambda rows: literal_tree(ExactRows(coded=rows)))
     for unit, epsilon, model, given in RUNS:
         made = {"columns": data.columns, "epsilon": epsilon, "unit": unit, "model": model, "given": given}
-        name = f"epsilon {epsilon} a {unit}, {'class told' if given else model or 'code tree'}"
+        name = f"epsilon {epsilon} a {unit}, {'class given' if given else model or 'code tree'}"
         yield name, lambda made=made: pp.synthesize(data, **made).frequencies
 
 
