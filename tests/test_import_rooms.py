@@ -1,10 +1,12 @@
-"""What the layers of import-linter (pyproject.toml) cannot say: what is imported late, and what tests may share."""
+"""Import rules that the layers of import-linter (pyproject.toml) cannot state: late imports, tests, benchmarks."""
 
 import ast
 import shutil
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,27 @@ def test_no_test_imports_from_another_test():
         if name.startswith("tests.") and name.rpartition(".")[2].startswith("test_")
     ]
     assert borrowed == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.name)
+def test_benchmarks_import_what_exists(path):
+    """Benchmarks are run by hand; a renamed module must not break them unnoticed."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    missing = [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("privacy_plugin")
+        for alias in node.names
+        if not exists(str(node.module), alias.name)
+    ]
+    assert missing == []
+
+
+def exists(module, name):
+    try:
+        return hasattr(import_module(module), name) or find_spec(f"{module}.{name}") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def test_the_contracts_of_the_import_linter_hold():
