@@ -17,7 +17,7 @@ import pandas as pd
 from generated_tables import adult, grouped_table, msnbc
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.randomized_cells import frame_of
+from privacy_plugin.anonymizers.randomized_response import frame_of
 
 # What the thesis prints: share of common records (5), support-one itemsets not reproduced (6), compression in percent
 # with the original's code table (7: original, generated) and with the generated one's (8: generated, original).

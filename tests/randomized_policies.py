@@ -7,7 +7,7 @@ from privacy_plugin.ledger import BudgetLedger
 BUDGET = {"privacy_budget": {"at_most": 2, "delta": 0.01, "privacy_unit": "row"}}
 SYNTHESIZE = {"method": "synthesize", "epsilon": 1, "delta": 1e-6, "domains": "occurring"}
 RESPONSE = {"method": "randomized_response", "epsilon": 0.5, "domains": "occurring"}
-EPSILON_SAFE = {"method": "epsilon_safe", "k": 30, "beta": 0.5, "epsilon": 1, "penalty": 1}
+EPSILON_SAFE = {"method": "epsilon_safe_lattice", "k": 30, "beta": 0.5, "epsilon": 1, "penalty": 1}
 
 
 def policy_dict(**changes: Any) -> dict[str, Any]:

@@ -28,6 +28,7 @@ HEAVY = {
 OUTSIDE = {
     "errors.py": set(),
     "atomic_write.py": set(),
+    "description.py": set(),
     "frequency": {"numpy"},
     "metrics": {"numpy", "numba"},
     "generalization": {"numpy", "numba"},

@@ -1,6 +1,7 @@
 """What a randomized release spends: every part with its mechanism and sensitivity, and what they come to together."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,10 @@ class ReleaseLedger:
         drawn = "" if self.private else "; NOT PRIVATE: drawn from a test generator"
         return f"epsilon {self.epsilon:.6g}{delta} a {self.unit}{row}{drawn}"
 
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """Return what is protected and what is assumed, as rows of a description."""
+        return account_rows(unit=self.unit, neighbours=self.neighbours, assumptions=self.assumptions)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for reports."""
         return {
@@ -70,6 +75,11 @@ class ReleaseLedger:
             "assumptions": list(self.assumptions),
             "private": self.private,
         }
+
+
+def account_rows(*, unit: str, neighbours: str, assumptions: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Return the protected unit and every assumption as rows of a description."""
+    return ((f"protects one {unit}", neighbours), *(("assumes", assumption) for assumption in assumptions))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

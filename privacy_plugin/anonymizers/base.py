@@ -1,80 +1,452 @@
-"""A method: a way to anonymize that a policy can name, with what the policy says of it.
+"""Anonymizers that a policy can name: what they take, what they cost and what they make.
 
-An option of a method is a keyword of the function behind it; what a policy says is checked when it is loaded.
+To add one, write one file with its public function and a subclass of `RecodingMethod` (deterministic: searches for the
+values to publish) or of `RandomizedMethod` (draws at random and spends privacy budget), and list the class in
+`registry.py`. Its result implements `AnonymizerResult`, so the command line, the report and Dagster can show it.
 """
 
 import inspect
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from privacy_plugin.anonymizers.options import read_option
-from privacy_plugin.errors import ParameterError, unknown_name
+from privacy_plugin.anonymizers.coded_rows import declared_domain
+from privacy_plugin.anonymizers.options import DOMAINS, read_option
+from privacy_plugin.description import Description
+from privacy_plugin.errors import BudgetError, ParameterError, PolicyError, SourceError, unknown_name
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.generalization.plan import LatticeNode, TradeOff
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.in_use import ledger_in_use
+from privacy_plugin.ledger.spending import Cost, spending
+from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.requirements.requirement import Requirement
 from privacy_plugin.requirements.rules import Rules
+from privacy_plugin.sources import Source
+from privacy_plugin.sources.protocol import Rehearsed
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger
+
+Progress = Callable[[str], None]
+
+
+class AnonymizerResult(Protocol):
+    """What every anonymizer makes: something that can be shown without knowing which anonymizer made it."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole result as plain data."""
+
+    def describe(self) -> Description:
+        """Return what was done, for people."""
+
+
+class RecodingResult(AnonymizerResult, Protocol):
+    """A result of a search: what every value becomes."""
+
+    def apply(self, data: Any, *, target: str | None = None, keep: Sequence[str] | None = None) -> Any:
+        """Recode a table where it is stored, and return a frame or the source of the target."""
+
+
+class PlanResult(RecodingResult, Protocol):
+    """A recoding that can be saved and applied again, also to other data with the same columns."""
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that it recodes."""
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a file that `load_plan` reads."""
+
+
+class DrawnResult(AnonymizerResult, Protocol):
+    """A table drawn at random; drawing again would spend again, so there is nothing to apply."""
+
+    @property
+    def frequencies(self) -> FrequencyTable:
+        """The drawn rows."""
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account: unit, neighbour relation, epsilon, delta and assumptions."""
+
+
+@runtime_checkable
+class LatticeResult(Protocol):
+    """A result that recorded its search over the lattice of levels, from which a report can draw pictures."""
+
+    levels: Mapping[str, int]
+    requirements: tuple[Requirement, ...]
+    loss: float
+    minimal_nodes: tuple[Mapping[str, int], ...]
+    lattice: tuple[LatticeNode, ...]
+    trade_off: tuple[TradeOff, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method(ABC):
-    """A way to anonymize, with the options, the rules and the hierarchies of a policy.
+class Anonymized:
+    """The anonymized table (a frame, or the source of the target) and how it was made.
 
-    No method proves itself: whatever it made is judged by the gate, on what was written.
+    `plan` is the result where it can be saved and applied again. A randomized method also has a `cost`, and the budget
+    `remaining` for the dataset afterwards.
+    """
+
+    made: Any
+    method: str
+    makes: str
+    left_out: tuple[str, ...]
+    result: AnonymizerResult
+    plan: PlanResult | None = None
+    cost: Cost | None = None
+    remaining: Budget | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        content: dict[str, Any] = {
+            "method": self.method,
+            "left_out": list(self.left_out),
+            self.makes: self.result.summary(),
+        }
+        if self.cost is not None and self.remaining is not None:
+            content["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
+            content["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
+        return content
+
+    def describe(self) -> Description:
+        """Describe the result, the columns that were left out, and the budget that was spent."""
+        content = self.result.describe()
+        rows = [("left out", ", ".join(self.left_out))] if self.left_out else []
+        facts: dict[str, Any] = {"method": self.method, "left out": ", ".join(self.left_out) or "no column"}
+        if self.cost is not None and self.remaining is not None:
+            cost, remaining = self.cost, self.remaining
+            rows.append((cost.mechanism, f"spent {cost}; {remaining} left a {cost.unit}"))
+            facts |= {
+                "mechanism": cost.mechanism,
+                "privacy unit": cost.unit,
+                "epsilon": float(cost.budget.epsilon),
+                "delta": float(cost.budget.delta),
+                "remaining epsilon": float(remaining.epsilon),
+                "remaining delta": float(remaining.delta),
+            }
+        return replace(content, rows=(*rows, *content.rows), facts={**facts, **content.facts})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What `anonymize` was asked for besides the data and the policy; see there."""
+
+    target: str | None = None
+    final: str | None = None
+    population: Any = None
+    plan: PlanResult | None = None
+    ledger: "BudgetLedger | None" = None
+    generator: Any = None
+    progress: Progress | None = None
+
+    def report(self, step: str) -> None:
+        """Report the next step to the caller's progress function."""
+        if self.progress is not None:
+            self.progress(step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anonymizer(ABC):
+    """A method of anonymization with the options, the rules and the hierarchies of one policy.
+
+    An option of the policy is a keyword of the public `function`, and is checked when the policy is loaded. No
+    anonymizer certifies its own output: the gate judges what was written.
     """
 
     name: ClassVar[str]
+    """The name in a policy, which is the name of the public function."""
     function: ClassVar[Callable[..., Any]]
     supplied: ClassVar[tuple[str, ...]]
-    """Keywords of the function that the policy's columns, the door and the ledger fill; a policy does not name them."""
+    """Keywords of the function that roles, requirements, the caller or the ledger supply; a policy cannot set them."""
+    required_options: ClassVar[Mapping[str, str]] = {}
+    """Options that a policy must state although the function has a default, each with what to state."""
+    makes: ClassVar[str]
+    """What the result is called in JSON output."""
     doing: ClassVar[str]
+    """What a terminal shows while it runs."""
     done: ClassVar[str]
-    """What it does, and what its table then is, in words for people."""
-    signed: ClassVar[Mapping[str, str]] = {}
-    """Options that a policy must state although the function does without, and what they must say: whoever signs the
-    policy answers for them."""
-    plans: ClassVar[bool] = False
-    """Whether it makes a plan that can be saved and applied again."""
+    """What the description of an asset says of the anonymized table."""
+    plan_type: ClassVar[type[PlanResult] | None] = None
+    """The class of its plan where the result can be saved and applied again."""
+    spends_budget: ClassVar[bool] = False
 
     options: Mapping[str, Any]
     rules: Rules = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] = field(repr=False)
 
     @classmethod
-    def keywords(cls) -> dict[str, inspect.Parameter]:
-        """Return the options a policy may give."""
-        given = inspect.signature(cls.function).parameters.items()
-        return {name: option for name, option in given if name not in cls.supplied}
+    def policy_options(cls) -> dict[str, inspect.Parameter]:
+        """Return the options a policy may set."""
+        parameters = inspect.signature(cls.function).parameters.items()
+        return {name: option for name, option in parameters if name not in cls.supplied}
 
     @classmethod
-    def read(cls, given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-        """Check what a policy says of the method: names, what is lacking, and every value."""
-        known = cls.keywords()
+    def read_options(cls, given: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+        """Check the options of a policy: unknown names, missing ones, and every value."""
+        known = cls.policy_options()
         for name in given:
             if name not in known:
                 raise ParameterError(unknown_name(f"option of {cls.name}", str(name), [*known, "method"]))
-        lacking = [n for n, o in known.items() if o.default is inspect.Parameter.empty and n not in given]
-        if lacking:
-            raise ParameterError(f"{cls.name} needs {', '.join(lacking)}")
-        for name, words in cls.signed.items():
+        missing = [n for n, o in known.items() if o.default is inspect.Parameter.empty and n not in given]
+        if missing:
+            raise ParameterError(f"{cls.name} needs {', '.join(missing)}")
+        for name, content in cls.required_options.items():
             if given.get(name) is None:
-                raise ParameterError(f"{cls.name} needs {name}: {words}")
+                raise ParameterError(f"{cls.name} needs {name}: {content}")
         return {name: read_option(name, value, known[name], columns) for name, value in given.items()}
-
-    @abstractmethod
-    def require_policy(self) -> None:
-        """Refuse a policy that the method cannot serve; nothing but the policy is looked at."""
-
-    def require_usable(self, constant: str | None = None) -> None:
-        """Refuse what could not be anonymized; `constant`: a column that has one value throughout (a partition's)."""
-        self.require_policy()
-
-    def require_plan(self) -> None:
-        """Refuse to save or apply a plan where the method makes none."""
-        if not self.plans:
-            raise ParameterError(f"{self.name} has no plan to save or apply; a saved plan is a level for every column")
 
     @property
     def budgets(self) -> list[Requirement]:
-        """The requirements on the privacy budget."""
+        """The policy's requirements on the privacy budget."""
         return [requirement for requirement in self.rules.requirements if requirement.definition.needs_ledger]
+
+    @abstractmethod
+    def require_policy(self) -> None:
+        """Raise PolicyError if the method cannot meet the policy, whatever the data."""
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Raise PolicyError if the method cannot run; `constant`: a column with one value, such as a partition's."""
+        self.require_policy()
+
+    def require_plan(self, plan: PlanResult | None = None) -> None:
+        """Raise ParameterError if the method makes no plan, or if this plan belongs to another method or policy."""
+        if self.plan_type is None:
+            raise ParameterError(f"{self.name} makes no plan; it cannot save one, and cannot apply a saved plan")
+        if plan is None:
+            return
+        if not isinstance(plan, self.plan_type):
+            raise ParameterError(f"the saved plan was not made by {self.name}, which the policy names; make a new plan")
+        if set(plan.quasi_identifiers) != set(self.hierarchies):
+            raise ParameterError("the plan was made for other quasi-identifiers than those of the policy")
+
+    @abstractmethod
+    def run(self, source: Source, request: Request) -> Anonymized:
+        """Anonymize the source; a failure leaves the target as it was."""
+
+
+class RecodingMethod(Anonymizer):
+    """A deterministic method: every quasi-identifier has a hierarchy, and its values become more general ones."""
+
+    @abstractmethod
+    def search(self, source: Source, *, population: Any, progress: Progress | None) -> RecodingResult:
+        """Find what every value becomes."""
+
+    def apply(self, result: Any, source: Source, *, target: str | None, keep: Sequence[str], population: Any) -> Any:
+        """Recode the table; a result that compares with the population again overrides this."""
+        return result.apply(source, target=target, keep=keep)
+
+    def run(self, source: Source, request: Request) -> Anonymized:
+        """Search, or take the saved plan, and apply the result."""
+        population = request.population if self.rules.compares else None
+        if request.plan is None:
+            result: Any = self.search(source, population=population, progress=request.progress)
+        else:
+            self.require_plan(request.plan)
+            result = request.plan
+        request.report("generalizing")
+        kept = tuple(name for name in source.columns if self.rules.roles[name] != "identifier")
+        return Anonymized(
+            made=self.apply(result, source, target=request.target, keep=kept, population=population),
+            method=self.name,
+            makes=self.makes,
+            left_out=_left_out(source, kept),
+            result=result,
+            plan=None if self.plan_type is None else result,
+        )
+
+    def require_policy(self) -> None:
+        """Refuse a requirement that only a randomized method can meet."""
+        if self.budgets:
+            raise PolicyError(
+                f"{self.budgets[0]}: no generalization meets it; name a randomized method under anonymize"
+            )
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Refuse quasi-identifiers without a hierarchy, and a hierarchy for the constant column."""
+        self.require_policy()
+        lacking = [
+            name for name in self.rules.columns("quasi_identifier") if name not in self.hierarchies and name != constant
+        ]
+        if lacking:
+            raise PolicyError(
+                f"to generalize, these columns need a hierarchy in the policy: {', '.join(lacking)}. For example "
+                f"`{lacking[0]}: {{role: quasi_identifier, hierarchy: {{tree: {{group: [value, ...]}}}}}}`, with the "
+                "column's own groups and values; `privacy-plugin init --reveal` lists the values of short columns"
+            )
+        if constant in self.hierarchies:
+            raise PolicyError(f"{constant!r} is the partition column; it cannot have a hierarchy too")
+
+
+class RandomizedMethod(Anonymizer):
+    """A method that draws a table at random; every draw spends privacy budget, also if the table is refused later.
+
+    Whatever can be refused is refused first. Then the budget is reserved, the table drawn and staged, and the spend
+    committed with the fingerprint of the staged content; only then does the table replace the target.
+    """
+
+    supplied = ("data", "hierarchies", "columns", "generator", "ledger", "dataset")
+    makes = "drawn"
+    doing = "preparing the draw"
+    done = "drawn at random within its privacy budget"
+    spends_budget = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are drawn: all that are released."""
+        return self.rules.released
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What one draw spends."""
+
+    @abstractmethod
+    def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], DrawnResult]:
+        """Refuse whatever the draw would refuse, before budget is spent, and return the function that draws."""
+
+    @abstractmethod
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Return tables that together hold every value the draw can produce, to test that they can be written."""
+
+    def unmet(self, total: Budget) -> Requirement | None:
+        """Return a requirement on the privacy budget that this total spend does not meet, or None."""
+        for requirement in self.budgets:
+            if requirement.options["privacy_unit"] == self.cost.unit:
+                allowed = exact(requirement.options.get("delta", 0))
+                value = total.epsilon if total.delta <= allowed else math.inf
+                stated = Measurement(metric=requirement.metric, value=value, parameters={}, rows=0, classes=0)
+                if not requirement.limit.holds(stated):
+                    return requirement
+        return None
+
+    def require_policy(self) -> None:
+        """Refuse a policy without a budget requirement in the unit of the method, or with one that a draw exceeds."""
+        if self.rules.unit is not None:
+            raise PolicyError(f"{self.name} protects one row; it cannot count people by {self.rules.unit!r}")
+        try:
+            cost = self.cost
+            budget = cost.budget
+        except ParameterError as problem:
+            raise PolicyError(f"anonymize: {problem}") from None
+        if not any(requirement.options["privacy_unit"] == cost.unit for requirement in self.budgets):
+            raise PolicyError(
+                f"{self.name} spends privacy budget ({cost}); add a requirement that limits it, such as "
+                f"privacy_budget: {{at_most: {written(budget.epsilon)}, delta: {written(budget.delta)}, "
+                f"privacy_unit: {cost.unit}}}"
+            )
+        unmet = self.unmet(budget)
+        if unmet is not None:
+            raise PolicyError(f"anonymize: {self.name} spends {cost}, which alone does not meet {unmet}")
+
+    def run(self, source: Source, request: Request) -> Anonymized:
+        """Refuse what can be refused, then reserve the budget, draw, stage, commit and write."""
+        with _open_ledger(request.ledger) as ledger:
+            return self._draw(source, request, ledger)
+
+    def _draw(self, source: Source, request: Request, ledger: "BudgetLedger") -> Anonymized:
+        ledger.require_apart(getattr(source, "bind", None))
+        request.report("reading")
+        table = source.frequencies(self.columns)
+        draw = self.prepare(table, request.generator)
+        self._require_budget(ledger)
+        targets = dict.fromkeys((request.target, request.target if request.final is None else request.final))
+        for rehearsal in self.rehearsals(table):
+            for target in targets:
+                _require_writable(source, rehearsal, target)
+        private = request.generator is None
+        with spending(self.cost, ledger=ledger, dataset=self.rules.dataset, private=private) as spent:
+            request.report("drawing")
+            drawn = draw()
+
+            def record(staged: Source) -> None:
+                spent.released(drawn.frequencies, staged, account=drawn.account)
+                spent.commit()
+
+            request.report("writing")
+            drawn.frequencies.require_rows()
+            try:
+                made = source.write_rows(drawn.frequencies, target=request.target, verify=record)
+            except SourceError as problem:  # BudgetError, because Dagster would retry a SourceError and spend again
+                raise BudgetError(f"{problem}; no table was written, and the budget of the draw stays spent") from None
+        return Anonymized(
+            made=made,
+            method=self.name,
+            makes=self.makes,
+            left_out=_left_out(source, self.columns),
+            result=drawn,
+            cost=self.cost,
+            remaining=ledger.remaining(dataset=self.rules.dataset, unit=self.cost.unit),
+        )
+
+    def _require_budget(self, ledger: "BudgetLedger") -> None:
+        """Refuse a draw whose table could not pass the gate: it would spend budget for nothing."""
+        cost, dataset = self.cost, self.rules.dataset
+        spent = ledger.spent(dataset=dataset, unit=cost.unit)
+        after = ledger.after(dataset=dataset, unit=cost.unit, budget=cost.budget, neighbours=cost.neighbours)
+        unmet = self.unmet(after)
+        if unmet is not None:
+            raise BudgetError(
+                f"{dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "
+                f"{unmet}. Nothing was drawn"
+            )
+
+
+class DomainMethod(RandomizedMethod):
+    """A draw of any values from the columns' domains.
+
+    A value that is in its domain only because it occurs in the data shows that it occurs, whatever the noise, and no
+    budget covers that. So a policy must state where domains come from.
+    """
+
+    required_options: ClassVar[Mapping[str, str]] = {"domains": DOMAINS}
+
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Return every value of the domains."""
+        domains = [declared_domain(table, name, self.options["domains"]) for name in table.columns]
+        yield table_of_all_values(table.columns, domains)
+
+
+def table_of_all_values(columns: Sequence[str], domains: Sequence[Sequence[Any]]) -> FrequencyTable:
+    """Return the fewest rows that hold all values of all columns; their combinations mean nothing."""
+    rows = range(max(map(len, domains)))
+    return FrequencyTable.from_rows(columns, [[values[row % len(values)] for values in domains] for row in rows])
+
+
+def _require_writable(source: Source, rehearsal: FrequencyTable, target: str | None) -> None:
+    """Raise if the target or the values cannot be written, by writing some, before budget is spent."""
+    rehearse = getattr(source, "rehearse_rows", None)
+    if rehearse is not None:
+        rehearse(rehearsal, target=target)
+        return
+
+    def stop(_: Source) -> None:
+        raise Rehearsed
+
+    with suppress(Rehearsed):
+        source.write_rows(rehearsal, target=target, verify=stop)
+
+
+@contextmanager
+def _open_ledger(given: "BudgetLedger | None") -> Iterator["BudgetLedger"]:
+    if given is not None:
+        yield given
+        return
+    with ledger_in_use() as ledger:
+        yield ledger
+
+
+def _left_out(source: Source, kept: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in source.columns if name not in kept)

@@ -1,15 +1,31 @@
-"""Regions in which nobody's presence in a population shows, of any data."""
+"""Multidimensional presence generalization (MPALM): levels that differ from region to region of the population.
+
+Nergiz, Atzori, Clifton 2007: generalize as little as keeps every region of the population delta-present.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from privacy_plugin.anonymizers.presence_regions import PresenceRegions, presence_regions
-from privacy_plugin.errors import ParameterError, require_columns
-from privacy_plugin.frequency.hierarchy import Hierarchy
+import numpy as np
+import numpy.typing as npt
+
+from privacy_plugin.anonymizers.base import Progress, RecodingMethod
+from privacy_plugin.description import Description
+from privacy_plugin.errors import HierarchyError, InfeasibleError, ParameterError, PolicyError, require_columns
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.recoding import Recoding
+from privacy_plugin.frequency.values import Value, key, label
+from privacy_plugin.metrics.presence.delta_presence import DeltaPresence, delta_presence
+from privacy_plugin.metrics.presence.population_join import join_population
+from privacy_plugin.metrics.presence.presence_confidence import read_pair
 from privacy_plugin.sources import Source, open_source
+
+_LARGEST = 2**62
 
 
 def multidimensional_presence(
@@ -37,46 +53,91 @@ def multidimensional_presence(
     table, others = open_source(research), open_source(population)
     for source in (table, others):
         require_columns(columns, source.columns)
-    regions = presence_regions(
+    return presence_regions(
         table.frequencies(columns), population=others.frequencies(columns), hierarchies=hierarchies, delta=delta
     )
-    return PresenceGeneralization(regions=regions)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PresenceGeneralization:
-    """A generalization that differs from region to region, what it costs and what it reached."""
+    """A generalization whose levels differ from region to region, its cost and the presence it reached.
 
-    regions: PresenceRegions
+    `presence` is measured on the generalized table itself, not taken from the search. `classes` are the regions that
+    hold rows of the research table. `region_levels` has, for every distinct row of the population, the level of every
+    column in its region. `exact_loss` is the loss metric as a fraction, `discernibility` the sum of squared sizes.
+    """
+
+    columns: tuple[str, ...]
+    delta: tuple[Fraction, Fraction]
+    presence: DeltaPresence
+    exact_loss: Fraction
+    discernibility: int
+    classes: int
+    frequencies: FrequencyTable = field(repr=False)
+    population: FrequencyTable = field(repr=False)
+    region_levels: Codes = field(repr=False)
+    levels: tuple[Levels, ...] = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
 
     @property
     def minimum(self) -> Any:
         """The least probability of presence over the people of the population."""
-        return self.regions.presence.minimum
+        return self.presence.minimum
 
     @property
     def maximum(self) -> Any:
         """The largest probability of presence over the people of the population."""
-        return self.regions.presence.maximum
-
-    @property
-    def classes(self) -> int:
-        """The number of classes of the generalized table."""
-        return self.regions.classes
+        return self.presence.maximum
 
     @property
     def loss_metric(self) -> float:
         """The mean over cells of (leaves covered - 1) / (leaves - 1)."""
-        return float(self.regions.loss_metric)
-
-    @property
-    def discernibility(self) -> int:
-        """The sum of squared class sizes."""
-        return self.regions.discernibility
+        return float(self.exact_loss)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the tables."""
-        return self.regions.to_dict()
+        return {
+            "columns": list(self.columns),
+            "delta": [float(bound) for bound in self.delta],
+            "minimum": float(self.minimum),
+            "maximum": float(self.maximum),
+            "loss_metric": self.loss_metric,
+            "discernibility": self.discernibility,
+            "classes": self.classes,
+            "rows": self.frequencies.rows,
+            "population": self.population.rows,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the tables."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the number of regions, their loss and the presence reached."""
+        low, high = self.delta
+        rows = self.frequencies.rows
+        return Description(
+            title="Generalized region by region",
+            rows=(
+                ("regions", f"{self.classes:,}, each with levels of its own"),
+                ("loss metric", f"{self.loss_metric:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"),
+                (
+                    "presence",
+                    f"{float(self.minimum):.4g} to {float(self.maximum):.4g} over the people of the population "
+                    f"({float(low):g} to {float(high):g} required)",
+                ),
+            ),
+            facts={
+                "regions": self.classes,
+                "loss metric": self.loss_metric,
+                "discernibility": self.discernibility,
+                "least presence": float(self.minimum),
+                "largest presence": float(self.maximum),
+                "people of the population": self.population.rows,
+                "rows read": rows,
+            },
+            released_rows=rows,
+        )
 
     def apply(self, research: Any, *, target: str | None = None, keep: Sequence[str] | None = None) -> Any:
         """Generalize the research table where it lies; only groups are read, and quasi-identifiers become text.
@@ -91,13 +152,298 @@ class PresenceGeneralization:
 
     def recoding(self, source: Source, *, keep: Sequence[str] | None = None) -> Recoding:
         """Work out what every combination of quasi-identifiers becomes."""
-        columns = self.regions.columns
-        require_columns(columns, source.columns)
-        table = source.frequencies(columns)
+        require_columns(self.columns, source.columns)
+        table = source.frequencies(self.columns)
         table.require_rows()
         return Recoding(
             keep=tuple(source.columns if keep is None else keep),
             mappings={},
-            combined_columns=columns,
-            combined=self.regions.recoded(table),
+            combined_columns=self.columns,
+            combined=self.recoded(table),
         )
+
+    def recoded(self, table: FrequencyTable) -> tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...]:
+        """Return what every distinct row of a table over the columns becomes, after measuring that table too.
+
+        The regions were made for one table: another one is delta-present in them only if it is found to be.
+        """
+        codes = np.column_stack([self._codes_of(table, name) for name in self.columns])
+        rows = self._rows(codes)
+        texts = [
+            _texts(levels, self.region_levels[rows, position], codes[:, position]).tolist()
+            for position, levels in enumerate(self.levels)
+        ]
+        positions = np.arange(table.distinct, dtype=np.int64)
+        generalized = FrequencyTable.from_columns(self.columns, [positions] * len(texts), texts, table.counts)
+        found = delta_presence(
+            generalized, quasi_identifiers=self.columns, population=self.population, hierarchies=self.hierarchies
+        )
+        if not isinstance(found, DeltaPresence) or found.minimum < self.delta[0] or found.maximum > self.delta[1]:
+            raise InfeasibleError(
+                f"in these regions the table would be present with {float(found.lowest):.4g} to "
+                f"{float(found.highest):.4g}, and delta is {float(self.delta[0]):g} to {float(self.delta[1]):g}; "
+                "they were made for another table: make new ones"
+            )
+        return tuple((table.values(row), new) for row, new in enumerate(zip(*texts, strict=True)))
+
+    def _codes_of(self, table: FrequencyTable, column: str) -> Integers:
+        """Return the codes of a column in the population; -1 where nobody has the value."""
+        known = {key(value): code for code, value in enumerate(self.population.dictionary(column))}
+        codes = np.array([known.get(key(value), -1) for value in table.dictionary(column)], dtype=np.int64)
+        return codes[table.column_codes(column)]
+
+    def _rows(self, codes: Integers) -> Integers:
+        """Find rows among the distinct rows of the population."""
+        strangers: npt.NDArray[np.bool_] = np.any(codes < 0, axis=1)
+        everybody = self.population
+        together = np.concatenate([everybody.codes, np.where(strangers[:, None], 0, codes)])
+        packed, _ = pack(list(together.T), everybody.cardinalities)
+        own, wanted = packed[: everybody.distinct], packed[everybody.distinct :]
+        order = np.argsort(own, kind="stable")
+        places = order[np.minimum(np.searchsorted(own[order], wanted), everybody.distinct - 1)]
+        strangers |= own[places] != wanted
+        if strangers.any():
+            raise ParameterError(
+                f"{int(strangers.sum()):,} of the table's {len(codes):,} combinations of values do not occur in the "
+                "population; everybody in the table must be in the population"
+            )
+        return places
+
+
+class MultidimensionalPresenceMethod(RecodingMethod):
+    """Regions with levels of their own, as specific as delta-presence in the population allows."""
+
+    name = "multidimensional_presence"
+    function = multidimensional_presence
+    supplied = ("research", "population", "hierarchies", "delta")
+    makes = "regions"
+    doing = "looking for regions within the bounds of presence"
+    done = "generalized region by region within its bounds of presence"
+
+    @cached_property
+    def delta(self) -> tuple[Fraction, Fraction]:
+        """The bounds that meet every requirement on delta-presence at once."""
+        asked = [r for r in self.rules.requirements if r.metric == "delta_presence"]
+        if not asked:
+            raise PolicyError(
+                f"{self.name} keeps the probability of presence between two bounds; add them as a requirement such as "
+                "delta_presence: {between: [0.01, 0.2]}"
+            )
+        low, high = max(r.limit.bounds[0] for r in asked), min(r.limit.bounds[1] for r in asked)
+        if low > high:
+            raise PolicyError(f"no table meets both {' and '.join(map(str, asked))}")
+        return low, high
+
+    def require_policy(self) -> None:
+        """Refuse a policy without bounds of presence, or that counts people by a unit column."""
+        super().require_policy()
+        if self.rules.unit is not None:
+            raise PolicyError(f"{self.name} needs one row a person; it cannot count people by {self.rules.unit!r}")
+        _ = self.delta  # raises if bounds are missing or contradict each other
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Refuse a partition by a quasi-identifier: people of other partitions would be known to be absent."""
+        if constant in self.rules.columns("quasi_identifier"):
+            raise PolicyError(
+                f"{self.name} compares with the whole population; the partition column {constant!r} cannot be a "
+                "quasi_identifier"
+            )
+        super().require_usable(constant)
+
+    def search(self, source: Source, *, population: Any, progress: Progress | None) -> PresenceGeneralization:
+        """Split the population top-down."""
+        if population is None:
+            raise ParameterError(f"{self.name} compares with the population; name it")
+        return multidimensional_presence(source, population=population, hierarchies=self.hierarchies, delta=self.delta)
+
+
+def presence_regions(
+    table: FrequencyTable,
+    *,
+    population: FrequencyTable,
+    hierarchies: Mapping[str, Hierarchy],
+    delta: Sequence[float | Fraction | str],
+) -> PresenceGeneralization:
+    """Split the population top-down into regions that all stay delta-present.
+
+    A region has one node of every column's hierarchy. It may be split along one column into the node's children when
+    low <= rows of the table / people of the population <= high holds in every part. Presence is anti-monotone: where
+    no single split is possible none of several columns or levels is, so the result is a local optimum. Of the possible
+    splits the one that saves most loss for the region's rows is made, ties by the order of columns. Nergiz, Atzori,
+    Clifton 2007, section 5. Costs: loss_metric is the mean over cells of (leaves - 1) / (all leaves - 1), leaves being
+    values of the population; discernibility the sum of squared class sizes. Cost: O(distinct rows of the population *
+    columns * sum of heights).
+    """
+    low, high = read_pair(delta)
+    columns = tuple(hierarchies)
+    joined = join_population(table, population, quasi_identifiers=columns)
+    everybody = joined.population
+    levels = tuple(h.levels(everybody.dictionary(name), column=name) for name, h in hierarchies.items())
+    rows = np.where(joined.class_of < 0, 0, joined.classes.sizes[joined.class_of])
+    search = _Search(codes=everybody.codes, people=everybody.counts, rows=rows, levels=levels, low=low, high=high)
+    reached = search.run()
+    generalized = _generalized(everybody, rows, levels, reached, columns)
+    presence = _measured(generalized, everybody, hierarchies, low, high)
+    return PresenceGeneralization(
+        columns=columns,
+        delta=(low, high),
+        presence=presence,
+        exact_loss=_loss(search, reached),
+        discernibility=int((generalized.counts.astype(object) ** 2).sum()),
+        classes=generalized.distinct,
+        frequencies=generalized,
+        population=everybody,
+        region_levels=reached,
+        levels=levels,
+        hierarchies=dict(hierarchies),
+    )
+
+
+def _measured(
+    generalized: FrequencyTable,
+    everybody: FrequencyTable,
+    hierarchies: Mapping[str, Hierarchy],
+    low: Fraction,
+    high: Fraction,
+) -> DeltaPresence:
+    """Measure what is published as anybody else would: by its labels alone, which must say where a region ends."""
+    try:
+        presence = delta_presence(
+            generalized, quasi_identifiers=generalized.columns, population=everybody, hierarchies=hierarchies
+        )
+    except ParameterError:
+        presence = None
+    if not isinstance(presence, DeltaPresence) or presence.minimum < low or presence.maximum > high:
+        raise HierarchyError("a hierarchy uses one label for different groups; give every group a label of its own")
+    return presence
+
+
+class _Search:
+    """Top-down splitting; a region is a list of distinct rows of the population and one level a column."""
+
+    def __init__(
+        self,
+        *,
+        codes: Codes,
+        people: Integers,
+        rows: Integers,
+        levels: Sequence[Levels],
+        low: Fraction,
+        high: Fraction,
+    ) -> None:
+        self.codes, self.levels, self.low, self.high = codes, levels, low, high
+        wide = int(people.sum()) * max(low.denominator, high.denominator) >= _LARGEST
+        self.people = people.astype(object) if wide else people
+        self.rows = rows.astype(object) if wide else rows
+        self.leaves = [[np.bincount(codes_at) for codes_at in level.maps] for level in levels]
+
+    def run(self) -> Codes:
+        """Return the level of every column for every row of the population."""
+        top = tuple(level.height for level in self.levels)
+        everyone = np.arange(len(self.codes), dtype=np.int64)
+        reached = np.empty(self.codes.shape, dtype=np.int32)
+        waiting = [(members, top) for members in self._parts(everyone, top, range(len(top)))]
+        for members, _ in waiting:
+            self._require_present(members)
+        while waiting:
+            members, node = waiting.pop()
+            split = self._best_split(members, node)
+            if split is None:
+                reached[members] = node
+                continue
+            below = tuple(level - (position == split) for position, level in enumerate(node))
+            waiting += [(part, below) for part in self._parts(members, below, [split])]
+        return reached
+
+    def _parts(self, members: Integers, node: Sequence[int], columns: Sequence[int]) -> list[Integers]:
+        """Divide rows by the groups they fall into on a node's levels."""
+        values = [self.levels[c].maps[node[c]][self.codes[members, c]] for c in columns]
+        packed, size = pack(values, [len(self.levels[c].dictionaries[node[c]]) for c in columns])
+        numbers, first = group(packed, size)
+        order = np.argsort(numbers, kind="stable")
+        return np.split(members[order], np.cumsum(np.bincount(numbers, minlength=len(first)))[:-1])
+
+    def _best_split(self, members: Integers, node: tuple[int, ...]) -> int | None:
+        """Return the column whose split saves most loss among those that leave every part delta-present."""
+        if not self.rows[members].any():
+            return None  # nothing of the table is here to be shown in more detail
+        best, most = None, -1.0
+        for column, level in enumerate(node):
+            if level == 0:
+                continue
+            saved = self._saved(members, column, level)
+            if saved is not None and saved > most:
+                best, most = column, saved
+        return best
+
+    def _saved(self, members: Integers, column: int, level: int) -> float | None:
+        """Return the loss that splitting a column saves, or None where a part would not be delta-present."""
+        maps = self.levels[column].maps
+        codes = self.codes[members, column]
+        below = maps[level - 1][codes]
+        parts, first = group(below.astype(np.int64), len(self.leaves[column][level - 1]))
+        rows, people = _sums(parts, self.rows[members], len(first)), _sums(parts, self.people[members], len(first))
+        if not self._present(rows, people):
+            return None
+        leaves = self.leaves[column]
+        before = int(leaves[level][maps[level][codes[0]]])
+        after = leaves[level - 1][below[first]]
+        return float((rows * (before - after)).sum()) / max(len(maps[0]) - 1, 1)
+
+    def _present(self, rows: Any, people: Any) -> bool:
+        enough = rows * self.low.denominator >= people * self.low.numerator
+        return bool((enough & (rows * self.high.denominator <= people * self.high.numerator)).all())
+
+    def _require_present(self, members: Integers) -> None:
+        rows, people = self.rows[members].sum(), self.people[members].sum()
+        if not self._present(np.array([rows]), np.array([people])):
+            raise InfeasibleError(
+                f"not even the most general table is delta-present: {int(rows):,} of {int(people):,} people "
+                f"({float(rows / people):.4g}) are in it, and delta is {float(self.low):g} to {float(self.high):g}"
+            )
+
+
+def _sums(parts: Integers, weights: Any, length: int) -> Any:
+    if weights.dtype != object:
+        return sum_by(parts, weights, length)
+    totals = np.zeros(length, dtype=object)
+    np.add.at(totals, parts, weights)
+    return totals
+
+
+def _texts(levels: Levels, at: Codes, codes: Integers) -> npt.NDArray[np.object_]:
+    """Write each cell: the label of its group on its level."""
+    texts = np.empty(len(codes), dtype=object)
+    for level in np.unique(at).tolist():
+        labels = np.array([None if v is None else label(v) for v in levels.dictionaries[level]], dtype=object)
+        chosen = at == level
+        texts[chosen] = labels[levels.maps[level][codes[chosen]]]
+    return texts
+
+
+def _generalized(
+    everybody: FrequencyTable, rows: Integers, levels: Sequence[Levels], reached: Codes, columns: tuple[str, ...]
+) -> FrequencyTable:
+    """Return the research table as it is published: texts, and its rows counted."""
+    inside = np.flatnonzero(rows)
+    positions = np.arange(len(inside), dtype=np.int64)
+    texts = [
+        _texts(levels[c], reached[inside, c], everybody.codes[inside, c].astype(np.int64)).tolist()
+        for c in range(len(columns))
+    ]
+    return FrequencyTable.from_columns(columns, [positions] * len(columns), texts, rows[inside])
+
+
+def _loss(search: _Search, reached: Codes) -> Fraction:
+    total = Fraction(0)
+    rows = search.rows.astype(object)
+    for column, level in enumerate(search.levels):
+        whole = len(level.maps[0]) - 1
+        if whole:
+            codes = search.codes[:, column]
+            covered = np.zeros(len(codes), dtype=object)
+            for at, leaves in enumerate(search.leaves[column]):
+                chosen = reached[:, column] == at
+                covered[chosen] = leaves[level.maps[at][codes[chosen]]]
+            total += Fraction(int((rows * (covered - 1)).sum()), whole)
+    return total / (int(rows.sum()) * len(search.levels))

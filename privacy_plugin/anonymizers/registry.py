@@ -1,18 +1,31 @@
-"""The ways to anonymize that a policy can name."""
+"""The registry of anonymizers: every method that a policy can name under `anonymize`."""
 
 from typing import Any
 
-from privacy_plugin.anonymizers.base import Method
-from privacy_plugin.anonymizers.randomized_methods import LatticeDraw, ResponseDraw, SynthesisDraw
-from privacy_plugin.anonymizers.recoding_methods import LevelRecoder, RegionRecoder
+from privacy_plugin.anonymizers.base import Anonymizer
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import EpsilonSafeLatticeMethod
+from privacy_plugin.anonymizers.generalize import GeneralizeMethod
+from privacy_plugin.anonymizers.multidimensional_presence import MultidimensionalPresenceMethod
+from privacy_plugin.anonymizers.randomized_response import RandomizedResponseMethod
+from privacy_plugin.anonymizers.synthesis.synthesize import SynthesizeMethod
 from privacy_plugin.errors import ParameterError, unknown_name
 
-_ALL: tuple[type[Method], ...] = (LevelRecoder, RegionRecoder, LatticeDraw, SynthesisDraw, ResponseDraw)
-METHODS = {method.name: method for method in _ALL}
+# To add an anonymizer, list its class here.
+_CLASSES: tuple[type[Anonymizer], ...] = (
+    GeneralizeMethod,
+    MultidimensionalPresenceMethod,
+    EpsilonSafeLatticeMethod,
+    SynthesizeMethod,
+    RandomizedResponseMethod,
+)
+ANONYMIZERS = {anonymizer.name: anonymizer for anonymizer in _CLASSES}
+_RENAMED = {"epsilon_safe": "epsilon_safe_lattice"}
 
 
-def find_method(name: Any) -> type[Method]:
-    """Return a method by name, or say which there are."""
-    if not isinstance(name, str) or name not in METHODS:
-        raise ParameterError(unknown_name("method", str(name), METHODS))
-    return METHODS[name]
+def find_anonymizer(name: Any) -> type[Anonymizer]:
+    """Return the anonymizer of this name; raise ParameterError with the valid names otherwise."""
+    if isinstance(name, str) and name in _RENAMED:
+        raise ParameterError(f"the method {name!r} is now named {_RENAMED[name]!r}; write method: {_RENAMED[name]}")
+    if not isinstance(name, str) or name not in ANONYMIZERS:
+        raise ParameterError(unknown_name("method", str(name), ANONYMIZERS))
+    return ANONYMIZERS[name]

@@ -10,7 +10,7 @@ from privacy_plugin.cli.terminal import Terminal, command
 from privacy_plugin.errors import ParameterError, kind_of
 
 if TYPE_CHECKING:
-    from privacy_plugin.generalization.plan import Plan
+    from privacy_plugin.anonymizers.base import PlanResult
 
 Output = Annotated[
     str,
@@ -52,9 +52,9 @@ def anonymize(
     The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
     hierarchy, and rows in groups that still fail are dropped, up to max_suppression. `multidimensional_presence`
     generalizes region by region and keeps everybody's probability of being in the table within the bounds of
-    `delta_presence`. `epsilon_safe`, `synthesize` and `randomized_response` draw at random and spend privacy budget
-    from the ledger, even if the result is rejected. Identifiers are dropped. Exit 1 if the result does not meet the
-    policy; then nothing is written.
+    `delta_presence`. `epsilon_safe_lattice`, `synthesize` and `randomized_response` draw at random and spend privacy
+    budget from the ledger, even if the result is rejected. Identifiers are dropped. Exit 1 if the result does not meet
+    the policy; then nothing is written.
 
     For example:
 
@@ -110,14 +110,14 @@ def anonymize(
             from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
 
             verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
-            write_report(report, policy=rules, verdicts=verdicts, plan=result.found)
+            write_report(report, policy=rules, verdicts=verdicts, plan=result.result)
     show_anonymized(terminal, result, again=saved is not None)
     written = {"output": output if verdict.passed else None, "plan file": plan, "report": report}
     show_outcome(terminal, result, verdict, written)
     return exit_code(verdict)
 
 
-def _save(plan: "Plan", path: Path) -> None:
+def _save(plan: "PlanResult", path: Path) -> None:
     try:
         plan.save(path)
     except OSError as problem:

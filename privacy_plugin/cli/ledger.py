@@ -40,10 +40,10 @@ def ledger(
 ) -> int:
     """Show the privacy budget of every dataset: the cap, what is spent, what is left, and every spend.
 
-    Randomized methods (`epsilon_safe`, `synthesize`, `randomized_response`) spend from a ledger, and nothing can be
-    spent before a cap was set. Epsilons and deltas add up, and what is spent never comes back. `reserved` means that a
-    release began and its end was never seen: it counts in full, because it may have been shown to somebody. Lowering a
-    cap below what is spent closes the dataset.
+    Randomized methods (`epsilon_safe_lattice`, `synthesize`, `randomized_response`) spend from a ledger, and nothing
+    can be spent before a cap was set. Epsilons and deltas add up, and what is spent never comes back. `reserved` means
+    that a release began and its end was never seen: it counts in full, because it may have been shown to somebody.
+    Lowering a cap below what is spent closes the dataset.
 
     For example:
 

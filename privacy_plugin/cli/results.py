@@ -11,12 +11,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from privacy_plugin.anonymizers.anonymize import Anonymized
-from privacy_plugin.anonymizers.multidimensional_presence import PresenceGeneralization
+from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED, Terminal
-from privacy_plugin.frequency.level_words import level_words
+from privacy_plugin.description import Description
 from privacy_plugin.gate.verdict import Verdict
-from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.requirements.requirement import shown
 from privacy_plugin.requirements.rules import Rules, identifier_left
 
@@ -107,26 +105,13 @@ def _show_worst(console: Console, finding: Mapping[str, Any]) -> None:
 
 def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:
     """Print how a table was anonymized; `again`: by a plan that was saved before."""
-    if result.left_out:
-        terminal.say(f"left out: {', '.join(result.left_out)}")
-    if result.plan is not None:
-        terminal.people.print(plan_table(result.plan))
-        words = plan_words(result.plan)
-        terminal.say(f"the plan when it was made: {words}" if again else words)
-        return
-    if isinstance(result.found, PresenceGeneralization):
-        terminal.say(region_words(result.found))
-        return
-    assert result.cost is not None  # what was not generalized was drawn, and has both
-    assert result.remaining is not None
-    terminal.say(f"{result.cost.mechanism}: spent {result.cost}; {result.remaining} left a {result.cost.unit}")
-    told = result.drawn.to_dict()
-    account = told.get("ledger", told)
-    terminal.say(f"protects one {account['unit']}: {account['neighbours']}")
-    for words in account["assumptions"]:
-        terminal.say(f"assumes: {words}")
-    for words in told.get("notes", ()):
-        terminal.say(f"note: {words}")
+    described = result.describe()
+    if described.levels:
+        terminal.people.print(level_table(described))
+    if again:
+        terminal.say("a saved plan was applied; its numbers are those of the table it was made for")
+    for text in description_lines(described):
+        terminal.say(text)
 
 
 def show_outcome(
@@ -148,29 +133,16 @@ def show_outcome(
     )
 
 
-def plan_table(plan: Plan) -> Table:
-    """Return the level of every quasi-identifier."""
+def level_table(described: Description) -> Table:
+    """Return the level of every column as a table."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in ("column", "level", "its values became"):
         table.add_column(head)
-    for name, level in plan.levels.items():
-        hierarchy = plan.hierarchies[name]
-        table.add_row(Text(name), f"{level} of {hierarchy.height}", Text(level_words(hierarchy, level)))
+    for column in described.levels:
+        table.add_row(Text(column.column), column.position, Text(column.meaning))
     return table
 
 
-def plan_words(plan: Plan) -> str:
-    """Say what a plan costs."""
-    certain = "" if plan.exact else f"; {plan.search}"
-    return (
-        f"loss {plan.loss:.4g} ({plan.loss_name}), {plan.suppressed:,} of {plan.rows:,} "
-        f"{'people' if plan.unit else 'rows'} suppressed ({plan.suppressed_share:.2%}){certain}"
-    )
-
-
-def region_words(found: PresenceGeneralization) -> str:
-    """Say what regions cost, and what they reached."""
-    return (
-        f"{found.classes:,} regions, loss metric {found.loss_metric:.4g}; the probability of presence lies between "
-        f"{float(found.minimum):.4g} and {float(found.maximum):.4g}"
-    )
+def description_lines(described: Description) -> list[str]:
+    """Return rows and notes as lines of text."""
+    return [f"{name}: {value}" for name, value in described.rows] + [f"note: {note}" for note in described.notes]

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from privacy_plugin.cli.results import plan_table, plan_words, show_verdict
+from privacy_plugin.cli.results import description_lines, level_table, show_verdict
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.generalization.plan import Plan, load_plan
@@ -53,8 +53,9 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
         released = pipeline.run("release_anonymized", "generalizing, judging and releasing", made)
         plan = load_plan(place / "plans" / f"{_ANONYMIZED}.json") if _ANONYMIZED in released.made else None
         if plan is not None:
-            console.print(plan_table(plan))
-            console.print(Text(plan_words(plan)))
+            described = plan.describe()
+            console.print(level_table(described))
+            console.print(Text("\n".join(description_lines(described))))
         show_verdict(console, released.verdict, label=released.gate)
         with console.status("comparing before and after"):
             comparison = _compared(definitions.POLICY, place, plan, released) if plan else None

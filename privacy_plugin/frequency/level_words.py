@@ -1,9 +1,24 @@
 """What values became on a level of a hierarchy, in words for people."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from privacy_plugin.description import ColumnLevel
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
+
+
+def column_levels(levels: Mapping[str, int], hierarchies: Mapping[str, Hierarchy]) -> tuple[ColumnLevel, ...]:
+    """Return the level of every column with its height and its meaning."""
+    return tuple(
+        ColumnLevel(
+            column=name,
+            level=level,
+            height=hierarchies[name].height,
+            meaning=level_words(hierarchies[name], level),
+        )
+        for name, level in levels.items()
+    )
 
 
 def level_words(hierarchy: Hierarchy, level: int) -> str:

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from privacy_plugin.atomic_write import beside, write_whole
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, kind_of
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy
 from privacy_plugin.frequency.hierarchy_files import write_hierarchy
+from privacy_plugin.frequency.level_words import column_levels
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
+from privacy_plugin.generalization.losses import SHARES
 from privacy_plugin.generalization.suppression import failing_rows, grouped, needed_columns, require_share
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
@@ -23,6 +26,10 @@ from privacy_plugin.requirements.specification import hierarchy_from_specificati
 from privacy_plugin.sources import Source, open_source
 
 _FORMAT = 1
+_LOSS_UNITS = {
+    "discernibility": "the sizes of all rows' classes added up, a suppressed row counting as a class of all rows",
+    "average_class_size": "rows for every published class",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +90,11 @@ class Plan:
             if type(level) is not int or not 0 <= level <= height:
                 raise ParameterError(f"the level of column {name!r} must be a whole number from 0 to {height}")
         require_share(self.max_suppression)
+
+    @property
+    def quasi_identifiers(self) -> tuple[str, ...]:
+        """The columns that the plan generalizes."""
+        return tuple(self.levels)
 
     @property
     def suppressed_share(self) -> float:
@@ -179,6 +191,43 @@ class Plan:
         """Return what the plan does, without its hierarchies, which list values."""
         told = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
         return {"levels": dict(self.levels), **{name: getattr(self, name) for name in told}}
+
+    def describe(self) -> Description:
+        """Return levels, loss, suppressed rows and how the plan was found."""
+        counted = "people" if self.unit else "rows"
+        return Description(
+            title="One level of generalization for each column",
+            rows=(
+                (f"loss ({self.loss_name})", self._loss_text()),
+                (
+                    "suppressed",
+                    f"{self.suppressed:,} of {self.rows:,} {counted} ({self.suppressed_share:.2%}; at most "
+                    f"{self.max_suppression:.1%} allowed)",
+                ),
+                ("searched", self._search_text()),
+            ),
+            levels=column_levels(self.levels, self.hierarchies),
+            facts={
+                "loss": self.loss,
+                f"suppressed {counted}": self.suppressed,
+                "suppressed share": self.suppressed_share,
+                f"{counted} read": self.rows,
+            },
+            released_rows=None if self.unit else self.rows - self.suppressed,
+        )
+
+    def _loss_text(self) -> str:
+        if self.loss_name in SHARES:
+            return f"{self.loss:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"
+        unit = _LOSS_UNITS.get(self.loss_name)
+        return f"{self.loss:,.6g} ({unit})" if unit else f"{self.loss:,.6g}"
+
+    def _search_text(self) -> str:
+        if not self.search:
+            return f"{self.nodes_visited:,} combinations of levels" if self.nodes_visited else "not recorded"
+        best = "no plan that meets the policy loses less"
+        found = "this plan meets the policy but is not known to be the best"
+        return f"{self.search}; {best if self.exact else found}"
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""

@@ -11,14 +11,16 @@ Everything that can be refused is refused before: from the reservation on the bu
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.ledger import BudgetLedger, Release
 from privacy_plugin.ledger.budget import SUBSTITUTED, Budget
 from privacy_plugin.sources import Fingerprint, open_source
 from privacy_plugin.sources.content import content_fingerprint
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ class Spending:
     """A spend that is under way; where books are kept it collects what was made, to be recorded when it ends well."""
 
     private: bool
-    ledger: BudgetLedger | None = None
+    ledger: "BudgetLedger | None" = None
     number: str | None = None
     fingerprints: list[Fingerprint] = field(default_factory=list)
     account: dict[str, Any] = field(default_factory=dict)
@@ -67,13 +69,15 @@ class Spending:
         """Record the end now; else it is recorded when the block ends well."""
         if self.ledger is None or self.number is None:
             return
+        from privacy_plugin.ledger import Release  # SQLAlchemy is loaded with the first ledger
+
         number, self.number = self.number, None
         release = Release(private=self.private, fingerprints=tuple(self.fingerprints), account=self.account)
         self.ledger.commit(number, release)
 
 
 @contextmanager
-def spending(cost: Cost, *, ledger: BudgetLedger | None, dataset: str | None, private: bool) -> Iterator[Spending]:
+def spending(cost: Cost, *, ledger: "BudgetLedger | None", dataset: str | None, private: bool) -> Iterator[Spending]:
     """Reserve the cost, let the mechanism run, and commit it with what was made; without a ledger keep no books.
 
     An error inside leaves the reservation, and so the budget spent. `private`: no test generator draws.
@@ -102,7 +106,7 @@ def table_to_release(
     columns: Sequence[str],
     domains: Mapping[str, Sequence[Any]] | None = None,
     role: str = "columns",
-    ledger: BudgetLedger | None,
+    ledger: "BudgetLedger | None",
     dataset: str | None,
 ) -> FrequencyTable:
     """Read the columns that a mechanism releases; names that are none, and half of a budget, are refused first."""
@@ -114,7 +118,7 @@ def table_to_release(
     return source.frequencies(list(columns))
 
 
-def require_together(ledger: BudgetLedger | None, dataset: str | None) -> None:
+def require_together(ledger: "BudgetLedger | None", dataset: str | None) -> None:
     """Refuse a ledger without the name of a dataset in it, and the other way round."""
     if (ledger is None) != (dataset is None):
         raise ParameterError("ledger and dataset go together: the budget is kept by dataset")

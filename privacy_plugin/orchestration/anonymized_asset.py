@@ -1,17 +1,14 @@
 """An asset that anonymizes its upstream as a policy asks, where the data lies."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from privacy_plugin.anonymizers.anonymize import Anonymized, anonymize
-from privacy_plugin.anonymizers.multidimensional_presence import PresenceGeneralization
-from privacy_plugin.anonymizers.randomized_methods import Draw
-from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.level_words import level_words
-from privacy_plugin.generalization.plan import Plan
+from privacy_plugin.anonymizers.anonymize import anonymize
+from privacy_plugin.anonymizers.base import Anonymized
+from privacy_plugin.description import ColumnLevel
 from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
 from privacy_plugin.orchestration.resources import ledger_of
 from privacy_plugin.orchestration.upstream import Asset, population_of
@@ -50,10 +47,9 @@ def build_anonymized_asset(
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     method = rules.anonymizer
     method.require_usable(partition_column)
-    drawn = isinstance(method, Draw)
 
     def make(run: Run) -> Made:
-        with ledger_of(run.resources, ledger if drawn else None) as books:
+        with ledger_of(run.resources, ledger if method.spends_budget else None) as books:
             result = anonymize(
                 run.source,
                 policy=rules,
@@ -67,7 +63,7 @@ def build_anonymized_asset(
             path = getattr(run.resources, certificates).plan_path(run.key, run.partition)
             result.plan.save(path)
             saved["plan"] = dg.MetadataValue.path(str(path))
-        return result.made, {**anonymized_metadata(result, rules), **saved}
+        return result.made, {**anonymized_metadata(result), **saved}
 
     return build_step(
         make,
@@ -82,74 +78,30 @@ def build_anonymized_asset(
         group_name=group_name,
         automation_condition=automation_condition,
         warehouse=warehouse,
-        resources=[certificates, *([ledger] if drawn else [])],
+        resources=[certificates, *([ledger] if method.spends_budget else [])],
         population=population_of(population, population_table, warehouse),
     )
 
 
-def anonymized_metadata(result: Anonymized, policy: Policy) -> dict[str, Any]:
-    """Return what Dagster shows of an anonymized table: numbers under names that stay, so that it plots them."""
-    left_out = {"method": result.method, "left out": ", ".join(result.left_out) or "no column"}
-    if result.plan is not None:
-        return {**_plan_metadata(result.plan), **left_out}
-    if isinstance(result.found, PresenceGeneralization):
-        return {**_region_metadata(result.found), **left_out}
-    assert result.cost is not None  # what was not generalized was drawn, and has both
-    assert result.remaining is not None
-    spent = result.cost.budget
-    told = result.drawn.to_dict()
+def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
+    """Return what Dagster shows of an anonymized table, under names that stay, so that numbers are plotted."""
+    described = result.describe()
+    facts = {
+        name: dg.MetadataValue.json(value) if isinstance(value, dict | list) else value
+        for name, value in described.facts.items()
+    }
     return {
-        **left_out,
-        "mechanism": result.cost.mechanism,
-        "privacy unit": result.cost.unit,
-        "epsilon": float(spent.epsilon),
-        "delta": float(spent.delta),
-        "remaining epsilon": float(result.remaining.epsilon),
-        "remaining delta": float(result.remaining.delta),
-        "dagster/row_count": result.drawn.frequencies.rows,
-        "account": dg.MetadataValue.json(told.get("ledger", told)),
-        **({"levels": _levels(told["levels"], policy.hierarchies)} if "levels" in told else {}),
-        **{name: dg.MetadataValue.json(told[name]) for name in ("edges", "keep") if name in told},
-        **({"notes": "; ".join(told["notes"])} if told.get("notes") else {}),
+        **facts,
+        **({"levels": _levels(described.levels)} if described.levels else {}),
+        **({"notes": "; ".join(described.notes)} if described.notes else {}),
+        **({} if described.released_rows is None else {"dagster/row_count": described.released_rows}),
     }
 
 
-def _plan_metadata(plan: Plan) -> dict[str, Any]:
-    counted = "people" if plan.unit else "rows"
-    return {
-        "levels": _levels(plan.levels, plan.hierarchies),
-        "loss": plan.loss,
-        f"suppressed {counted}": plan.suppressed,
-        "suppressed share": plan.suppressed_share,
-        f"{counted} read": plan.rows,
-        **({} if plan.unit else {"dagster/row_count": plan.rows - plan.suppressed}),
-    }
-
-
-def _levels(levels: Mapping[str, int], hierarchies: Mapping[str, Hierarchy]) -> dg.TableMetadataValue:
-    """Return the level of every column, and in words what became of its values: a number alone tells nobody."""
+def _levels(levels: Sequence[ColumnLevel]) -> dg.TableMetadataValue:
+    """Return the level of every column and what its values became; a number alone has no meaning."""
     records = [
-        dg.TableRecord(
-            {
-                "column": column,
-                "level": f"{level} of {hierarchies[column].height}",
-                "its values became": level_words(hierarchies[column], level),
-            }
-        )
-        for column, level in levels.items()
+        dg.TableRecord({"column": one.column, "level": one.position, "its values became": one.meaning})
+        for one in levels
     ]
     return dg.MetadataValue.table(records)
-
-
-def _region_metadata(found: PresenceGeneralization) -> dict[str, Any]:
-    told = found.to_dict()
-    return {
-        "regions": found.classes,
-        "loss metric": found.loss_metric,
-        "discernibility": found.discernibility,
-        "least presence": told["minimum"],
-        "largest presence": told["maximum"],
-        "people of the population": told["population"],
-        "rows read": told["rows"],
-        "dagster/row_count": told["rows"],
-    }

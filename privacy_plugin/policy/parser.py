@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from privacy_plugin.anonymizers.registry import find_method
+from privacy_plugin.anonymizers.registry import find_anonymizer
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -207,6 +207,6 @@ def read_method(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, An
     name = settings.pop("method", "generalize")
     released = [column for column, role in roles.items() if role not in WITHHELD]
     try:
-        return str(name), find_method(name).read(settings, released)
+        return str(name), find_anonymizer(name).read_options(settings, released)
     except ParameterError as problem:
         raise PolicyError(f"anonymize: {problem}") from None

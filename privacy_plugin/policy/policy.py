@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.anonymizers.base import Method
-from privacy_plugin.anonymizers.registry import find_method
+from privacy_plugin.anonymizers.base import Anonymizer
+from privacy_plugin.anonymizers.registry import find_anonymizer
 from privacy_plugin.errors import PolicyError, kind_of, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
@@ -139,9 +139,9 @@ class Policy:
         )
 
     @cached_property
-    def anonymizer(self) -> Method:
+    def anonymizer(self) -> Anonymizer:
         """The policy's method, with all that the policy says."""
-        return find_method(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
+        return find_anonymizer(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
 
     def judge(
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from privacy_plugin.anonymizers.recoding_methods import Found
+from privacy_plugin.anonymizers.base import AnonymizerResult
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
@@ -17,7 +17,7 @@ class ReportContent:
 
     policy: Policy
     verdicts: tuple[tuple[str, Verdict], ...]
-    plan: Found | None = None
+    plan: AnonymizerResult | None = None
     certificate: Certificate | None = None
     title: str | None = None
 

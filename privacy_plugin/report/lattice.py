@@ -3,41 +3,19 @@
 import math
 from collections.abc import Sequence
 
+from privacy_plugin.anonymizers.base import LatticeResult
 from privacy_plugin.generalization.class_conditions import least_size
-from privacy_plugin.generalization.losses import SHARES
-from privacy_plugin.generalization.plan import LatticeNode, Plan
+from privacy_plugin.generalization.plan import LatticeNode
 from privacy_plugin.report.drawing import Point, drawing, line, words
 from privacy_plugin.report.markup import Child, Markup, element
 
 _WIDTH, _MARGIN = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
 _PALEST = 0.2
-_UNITS = {
-    "discernibility": "the sizes of all rows' classes added up, a suppressed row counting as a class of all rows",
-    "average_class_size": "rows for every published class",
-}
 
 
-def loss_words(plan: Plan) -> str:
-    """Say what the loss of a plan is, on its scale."""
-    if plan.loss_name in SHARES:
-        return f"{plan.loss:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"
-    return f"{plan.loss:,.6g} ({_UNITS[plan.loss_name]})" if plan.loss_name in _UNITS else f"{plan.loss:,.6g}"
-
-
-def search_words(plan: Plan) -> str:
-    """Say how the plan was found, and how sure it is the best."""
-    if plan.search:
-        best, some = (
-            "none that meets the policy loses less",
-            "this one meets the policy but is not known to be the best",
-        )
-        return f"{plan.search}; {best if plan.exact else some}"
-    return f"{plan.nodes_visited:,} combinations of levels" if plan.nodes_visited else "not recorded"
-
-
-def lattice_figures(plan: Plan) -> list[Markup]:
-    """Draw what the plan carries: the lattice if it is small, and the curve of loss against k."""
+def lattice_figures(plan: LatticeResult) -> list[Markup]:
+    """Draw the recorded search: the lattice if it is small, and the curve of loss against k."""
     figures = []
     if plan.lattice:
         figures.append(_figure(_lattice(plan), _lattice_key(plan)))
@@ -50,7 +28,7 @@ def _figure(picture: Markup, caption: str) -> Markup:
     return element("figure", picture, element("figcaption", caption, class_="key"))
 
 
-def _lattice_key(plan: Plan) -> str:
+def _lattice_key(plan: LatticeResult) -> str:
     unknown = " Dashed: not checked." if any(node.feasible is None for node in plan.lattice) else ""
     return (
         "Each mark is one combination of levels, with the original values at the bottom; a line leads one level up in "
@@ -60,7 +38,7 @@ def _lattice_key(plan: Plan) -> str:
     )
 
 
-def _lattice(plan: Plan) -> Markup:
+def _lattice(plan: LatticeResult) -> Markup:
     """A Hasse diagram, one row a sum of levels."""
     rows: dict[int, list[LatticeNode]] = {}
     for node in plan.lattice:
@@ -99,7 +77,7 @@ def _higher(node: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(*node[:axis], node[axis] + 1, *node[axis + 1 :]) for axis in range(len(node))]
 
 
-def _mark(plan: Plan, node: LatticeNode, names: Sequence[str], at: Point, radius: float) -> list[Markup]:
+def _mark(plan: LatticeResult, node: LatticeNode, names: Sequence[str], at: Point, radius: float) -> list[Markup]:
     """Draw a node; who cannot tell the colours apart sees circles and squares."""
     losses = [other.loss for other in plan.lattice]
     span = max(losses) - min(losses)
@@ -129,7 +107,7 @@ def _circle(at: Point, radius: float, *children: Child, **look: str) -> Markup:
     return element("circle", *children, cx=f"{at[0]:.1f}", cy=f"{at[1]:.1f}", r=f"{radius:.1f}", **look)
 
 
-def _lattice_description(plan: Plan) -> str:
+def _lattice_description(plan: LatticeResult) -> str:
     allowed = sum(node.feasible is True for node in plan.lattice)
     chosen = ", ".join(f"{name} {level}" for name, level in plan.levels.items())
     return (
@@ -138,7 +116,7 @@ def _lattice_description(plan: Plan) -> str:
     )
 
 
-def _trade_off(plan: Plan) -> Markup:
+def _trade_off(plan: LatticeResult) -> Markup:
     curve = [(point.k, point.loss) for point in plan.trade_off if point.loss is not None]
     lost = [point.k for point in plan.trade_off if point.loss is None]
     ks = [point.k for point in plan.trade_off]

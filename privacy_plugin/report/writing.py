@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from privacy_plugin.anonymizers.recoding_methods import Found
+from privacy_plugin.anonymizers.base import AnonymizerResult
 from privacy_plugin.atomic_write import write_whole
 from privacy_plugin.errors import ParameterError, kind_of
 from privacy_plugin.gate.certificate import Certificate
@@ -38,7 +38,7 @@ def render_report(
     *,
     policy: Policy,
     verdicts: Sequence[tuple[str, Verdict]],
-    plan: Found | None = None,
+    plan: AnonymizerResult | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
 ) -> str:
@@ -68,7 +68,7 @@ def write_report(
     *,
     policy: Policy,
     verdicts: Sequence[tuple[str, Verdict]],
-    plan: Found | None = None,
+    plan: AnonymizerResult | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
 ) -> Path:

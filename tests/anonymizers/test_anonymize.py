@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers import registry as methods
+from privacy_plugin.anonymizers import registry
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.cli.anonymize import anonymize as anonymize_command
 from privacy_plugin.cli.results import show_anonymized
@@ -31,7 +31,7 @@ from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE
 from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
 ROOT = Path(__file__).parent.parent.parent
-METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe": EPSILON_SAFE, "randomized_response": RESPONSE}
+METHODS = {"synthesize": SYNTHESIZE, "epsilon_safe_lattice": EPSILON_SAFE, "randomized_response": RESPONSE}
 
 
 def policy_of(**changes: Any) -> pp.Policy:
@@ -40,7 +40,7 @@ def policy_of(**changes: Any) -> pp.Policy:
 
 @pytest.mark.parametrize(
     ("method", "engine"),
-    [("epsilon_safe", "pandas"), ("epsilon_safe", "duckdb"), ("epsilon_safe", "csv")]
+    [("epsilon_safe_lattice", "pandas"), ("epsilon_safe_lattice", "duckdb"), ("epsilon_safe_lattice", "csv")]
     + [("randomized_response", engine) for engine in ("pandas", "sqlite", "duckdb", "csv")]
     + [pytest.param("randomized_response", "postgresql", marks=pytest.mark.postgres)]
     + [pytest.param("synthesize", *engine.values, id=engine.id, marks=engine.marks) for engine in ENGINES],
@@ -185,9 +185,9 @@ def test_neither_does_a_target_of_a_frame() -> None:
 
 def test_what_a_synthesis_lacks_is_told_at_every_door(capsys: pytest.CaptureFixture[str]) -> None:
     whole = anonymize(FRAME, policy=policy_of(), ledger=open_ledger())
-    assert "notes" not in anonymized_metadata(whole, policy_of())
-    lacking = replace(whole, drawn=replace(whole.drawn, notes=("long itemsets are left out",)))
-    assert anonymized_metadata(lacking, policy_of())["notes"] == "long itemsets are left out"
+    assert "notes" not in anonymized_metadata(whole)
+    lacking = replace(whole, result=replace(whole.result, notes=("long itemsets are left out",)))
+    assert anonymized_metadata(lacking)["notes"] == "long itemsets are left out"
     show_anonymized(Terminal(), lacking, again=False)
     assert "note: long itemsets are left out" in capsys.readouterr().out
 
@@ -247,6 +247,10 @@ def test_a_saved_plan_is_no_draw() -> None:
     [
         ({"anonymize": {"method": "synthesise"}}, "did you mean 'synthesize'"),
         ({"anonymize": {"method": 3}}, "unknown method '3'"),
+        (
+            {"anonymize": {**EPSILON_SAFE, "method": "epsilon_safe"}},
+            "is now named 'epsilon_safe_lattice'",
+        ),
         ({"anonymize": {**SYNTHESIZE, "epsilom": 1}}, "did you mean 'epsilon'"),
         ({"anonymize": {"method": "synthesize"}}, "synthesize needs epsilon"),
         ({"anonymize": {**SYNTHESIZE, "epsilon": "1"}}, "epsilon must be a number"),
@@ -294,7 +298,7 @@ def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[st
         policy_of(**changes)
 
 
-@pytest.mark.parametrize("name", methods.METHODS)
+@pytest.mark.parametrize("name", registry.ANONYMIZERS)
 def test_every_method_is_named_where_people_look_for_one(name: str) -> None:
     for place in ("README.md", "docs/randomized-releases.md"):
         assert f"`{name}`" in (ROOT / place).read_text(encoding="utf-8").replace("`method: ", "`")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.accounting import rho_within, zcdp_delta
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.randomized_cells import Channel
+from privacy_plugin.anonymizers.randomized_response import Channel
 from privacy_plugin.anonymizers.synthesis import noisy_code_tree as noisy
 from privacy_plugin.anonymizers.synthesis import pair_tables
 from privacy_plugin.anonymizers.synthesis.code_tree import CodeTree, Node, exact_code_tree

@@ -18,7 +18,7 @@ ROWS = [
     (town, sex) for town in ("Thun", None, "Genève", "Bern") for sex in ("m", "f", None) for _ in range(len(str(town)))
 ]
 DRAWS: dict[str, Callable[[pd.DataFrame, np.random.Generator], Any]] = {
-    "epsilon_safe": lambda data, generator: (
+    "epsilon_safe_lattice": lambda data, generator: (
         pp.epsilon_safe_lattice(
             data, hierarchies=HIERARCHIES, k=2, beta=0.8, epsilon=1, penalty=1, generator=generator
         ).table

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.presence_regions import presence_regions
+from privacy_plugin.anonymizers.multidimensional_presence import presence_regions
 from privacy_plugin.errors import EmptyTableError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn, table_of
@@ -90,7 +90,7 @@ def test_costs_by_hand(both: Any, delta: list[Fraction]) -> None:
         for i, value in enumerate(row):
             covered = sum(value in (None if v is None else str(v), *PATHS[i][v]) for v in leaves[i])
             total += Fraction(covered - 1, max(len(leaves[i]) - 1, 1))
-    assert found.loss_metric == total / (2 * len(rows))
+    assert found.exact_loss == total / (2 * len(rows))
     assert found.discernibility == sum(count**2 for count in Counter(rows).values())
     assert found.classes == len(set(rows))
 

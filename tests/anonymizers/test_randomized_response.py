@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.accounting import exponential_rho, pure_rho, rho_within, zcdp_delta, zcdp_epsilon
-from privacy_plugin.anonymizers.randomized_cells import (
+from privacy_plugin.anonymizers.randomized_response import (
     RandomizedCells,
     keep_probability,
     randomize_cells,

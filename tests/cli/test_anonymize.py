@@ -112,7 +112,7 @@ def test_people_with_several_rows_are_counted_once(folder: Path, run: Run) -> No
     write_policy(folder, columns=BY_PEOPLE, requirements=[{"k_anonymity": {"at_least": 3}}], anonymize={})
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
     assert result.exit_code == 0
-    assert "0 of 10 people suppressed" in words(result)
+    assert "suppressed: 0 of 10 people" in words(result)
     released = pd.read_csv(folder / "release.csv", dtype=str)
     assert "person" not in released
     assert released.groupby(["age", "zip"]).size().min() >= 3 * 20

@@ -107,7 +107,7 @@ def test_a_plan_is_refused_before_anything_is_spent(place: Path, run: Run, anony
     run("ledger", *CAP)
     refused = anonymize("--plan", str(place / "plan.json"))
     assert refused.exit_code == 2
-    assert "no plan to save" in words(refused)
+    assert "makes no plan" in words(refused)
     assert document(run("ledger", "--json"))["entries"] == []
 
 

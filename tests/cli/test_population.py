@@ -101,7 +101,7 @@ def test_a_table_is_written_in_regions_that_hide_who_is_in_it(both: Path, run: R
     assert run("check", both / "visits.csv", *where, "--without-identifiers").exit_code == 1
     refused = run(*made, "--plan", both / "plan.json")
     assert refused.exit_code == 2
-    assert "has no plan to save" in words(refused)
+    assert "makes no plan" in words(refused)
     result = run(*made, "--json", "--report", both / "report.html")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
@@ -110,7 +110,7 @@ def test_a_table_is_written_in_regions_that_hide_who_is_in_it(both: Path, run: R
     assert run("check", both / "release.csv", *where).exit_code == 0
     assert "What was changed" in (both / "report.html").read_text()
     by_people = run(*made, "--force")
-    assert f"{told['regions']['classes']} regions, loss metric" in words(by_people)
+    assert f"regions: {told['regions']['classes']}, each with levels of its own" in words(by_people)
     without = run("anonymize", both / "visits.csv", "-p", both / "policy.yaml", "-o", both / "other.csv")
     assert without.exit_code == 2
     assert "compares with the population" in words(without)

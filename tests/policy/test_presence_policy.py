@@ -114,7 +114,7 @@ def test_regions_are_no_plan_that_could_be_applied_again() -> None:
 
 
 def test_a_partition_by_what_people_know_of_each_other_is_refused() -> None:
-    with pytest.raises(PolicyError, match="compares with the whole population; 'age'"):
+    with pytest.raises(PolicyError, match="compares with the whole population; the partition column 'age'"):
         anonymize(frame_of(VISITS), policy=policy_of(), population=frame_of(PEOPLE), constant="age")
     result = anonymize(frame_of(VISITS), policy=policy_of(), population=frame_of(PEOPLE), constant="ward")
     assert result.to_dict()["regions"]["classes"] == 2
@@ -123,7 +123,7 @@ def test_a_partition_by_what_people_know_of_each_other_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"requirements": [{"k_anonymity": {"at_least": 2}}]}, "say which, with a requirement such as delta_presence"),
+        ({"requirements": [{"k_anonymity": {"at_least": 2}}]}, "add them as a requirement such as delta_presence"),
         (
             {"requirements": [{"delta_presence": {"between": pair}} for pair in ([0, 0.1], [0.2, 0.3])]},
             "no table meets both delta_presence between 0 and 0.1 and delta_presence between 0.2 and 0.3",
@@ -158,7 +158,7 @@ def test_the_report_shows_what_regions_cost_and_reached() -> None:
     policy = policy_of()
     result = anonymize(frame_of(VISITS), policy=policy, population=frame_of(PEOPLE))
     verdict = policy.judge(result.made, population=frame_of(PEOPLE))
-    page = render_report(policy=policy, verdicts=[("anonymized", verdict)], plan=result.found)
+    page = render_report(policy=policy, verdicts=[("anonymized", verdict)], plan=result.result)
     assert "What was changed" in page
-    assert "0.25 to 0.25 over the people of the population (0 to 0.4 asked for)" in page
+    assert "0.25 to 0.25 over the people of the population (0 to 0.4 required)" in page
     assert "MARKER" not in page

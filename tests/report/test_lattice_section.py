@@ -11,7 +11,7 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
-from privacy_plugin.report.lattice import lattice_figures, loss_words, search_words
+from privacy_plugin.report.lattice import lattice_figures
 
 K2 = pp.require("k_anonymity", at_least=2)
 FRAME = pd.DataFrame({"age": ["21", "25", "34", "36"], 'zip "<b>"': ["8001", "8002", "8001", "secret-zip"]})
@@ -126,16 +126,21 @@ def test_no_value_of_the_table_is_drawn_and_names_cannot_break_out():
         assert "<b>" not in figure
 
 
-def test_losses_are_told_on_their_own_scale():
-    assert loss_words(plan_of()) == "0.75 on a scale from 0 (nothing lost) to 1 (nothing left)"
-    assert loss_words(plan_of(loss="average_class_size")).startswith("2 (rows for every published class)")
-    assert loss_words(plan_of(loss="discernibility")).startswith("8 (the sizes of all rows' classes added up")
+def described(plan) -> dict[str, str]:
+    return dict(plan.describe().rows)
 
 
-def test_how_sure_the_search_is_is_said():
+def test_a_loss_is_described_on_its_own_scale():
+    assert described(plan_of())["loss (precision)"] == "0.75 on a scale from 0 (nothing lost) to 1 (nothing left)"
+    classes = described(plan_of(loss="average_class_size"))["loss (average_class_size)"]
+    assert classes.startswith("2 (rows for every published class)")
+    sizes = described(plan_of(loss="discernibility"))["loss (discernibility)"]
+    assert sizes.startswith("8 (the sizes of all rows' classes added up")
+
+
+def test_a_plan_describes_how_certain_its_search_is():
     plan = plan_of()
-    assert search_words(plan) == "all 6 combinations of levels were examined; none that meets the policy loses less"
-    assert search_words(replace(plan, exact=False)).endswith(
-        "this one meets the policy but is not known to be the best"
-    )
-    assert search_words(replace(plan, search="", nodes_visited=7)) == "7 combinations of levels"
+    all_examined = "all 6 combinations of levels were examined; no plan that meets the policy loses less"
+    assert described(plan)["searched"] == all_examined
+    assert described(replace(plan, exact=False))["searched"].endswith("is not known to be the best")
+    assert described(replace(plan, search="", nodes_visited=7))["searched"] == "7 combinations of levels"

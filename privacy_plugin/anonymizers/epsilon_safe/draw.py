@@ -17,14 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from privacy_plugin.anonymizers.accounting import account_rows
 from privacy_plugin.anonymizers.epsilon_safe.interpolation import Interpolation, interpolated, require_interpolation
 from privacy_plugin.anonymizers.epsilon_safe.node_utilities import generalization_of, lattice_shape, node_utilities
 from privacy_plugin.anonymizers.epsilon_safe.sampling import least_epsilon, sampling_delta
 from privacy_plugin.anonymizers.noise import choose, opendp
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.level_words import column_levels
 from privacy_plugin.frequency.numbers import exact
 
 _DRAWN_AT_ONCE = 1 << 20
@@ -47,6 +50,7 @@ class EpsilonSafeTable:
     """
 
     levels: Mapping[str, int]
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
     frequencies: FrequencyTable = field(repr=False)
     suppressed: int = field(repr=False)  # exact numbers of the secret sample: the owner's, and not for logs
     sampled: int = field(repr=False)
@@ -79,6 +83,25 @@ class EpsilonSafeTable:
             for name in self.frequencies.columns
         }
         return pd.DataFrame(columns, columns=list(self.frequencies.columns))
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account as plain data."""
+        return self.to_dict()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the drawn levels and the guarantee."""
+        return Description(
+            title="A random sample at randomly drawn levels",
+            rows=account_rows(unit=self.unit, neighbours=self.neighbours, assumptions=self.assumptions),
+            levels=column_levels(self.levels, self.hierarchies),
+            facts={"account": self.account},
+            released_rows=self.frequencies.rows,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain data. It leaves out the exact numbers of sampled and suppressed rows.
@@ -119,6 +142,7 @@ class PreparedRelease:
 
     table: FrequencyTable = field(repr=False)
     levels: Mapping[str, Levels] = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
     k: int
     beta: Fraction
     epsilon: float
@@ -151,6 +175,7 @@ class PreparedRelease:
         published, suppressed = _publish(self.table, self.levels, kept, node, self.k)
         return EpsilonSafeTable(
             levels=node,
+            hierarchies=self.hierarchies,
             frequencies=published,
             suppressed=suppressed,
             sampled=int(kept.sum()),
@@ -196,6 +221,7 @@ def prepare(
     return PreparedRelease(
         table=table,
         levels=levels,
+        hierarchies=hierarchies,
         k=k,
         beta=exact(beta),
         epsilon=float(exact(epsilon)),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, pure_rho, zcdp_epsilon
-from privacy_plugin.anonymizers.randomized_cells import (
+from privacy_plugin.anonymizers.randomized_response import (
     Channel,
     Estimate,
     keep_probability,

@@ -12,7 +12,7 @@ from typing import Any
 from privacy_plugin.anonymizers.accounting import ReleaseLedger
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.itemsets.row_items import RowItems
-from privacy_plugin.anonymizers.randomized_cells import RandomizedCells
+from privacy_plugin.anonymizers.randomized_response import RandomizedCells
 from privacy_plugin.anonymizers.synthesis.synthesis import Synthesis
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.numbers import exact
@@ -38,7 +38,7 @@ def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/
     Candidates are the closed itemsets that at least a share `support` of the released rows hold; a missing value is no
     item. Cost: Krimp.
 
-    >>> from privacy_plugin.anonymizers.randomized_cells import randomize_cells
+    >>> from privacy_plugin.anonymizers.randomized_response import randomize_cells
     >>> from privacy_plugin.frequency import FrequencyTable
     >>> people = FrequencyTable.from_rows(["sex", "smokes"], [("f", "no"), ("m", "yes")] * 500)
     >>> found = sanitized_krimp(randomize_cells(people, epsilon=9), support="1/10")

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import Floats, Integers
-from privacy_plugin.anonymizers.randomized_cells import Channel
+from privacy_plugin.anonymizers.randomized_response import Channel
 from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, mean_square_score
 from privacy_plugin.anonymizers.synthesis.tree_model import dealt_values
 from privacy_plugin.errors import TooLargeError

@@ -15,7 +15,7 @@ import numpy as np
 from privacy_plugin.anonymizers.accounting import Part
 from privacy_plugin.anonymizers.coded_rows import CodedRows, Floats, Integers
 from privacy_plugin.anonymizers.noise import HISTOGRAM, choose, noisy_counts
-from privacy_plugin.anonymizers.randomized_cells import RandomizedCells, unbiased_counts
+from privacy_plugin.anonymizers.randomized_response import RandomizedCells, unbiased_counts
 from privacy_plugin.anonymizers.synthesis.tree_model import (
     TreeModel,
     directed,

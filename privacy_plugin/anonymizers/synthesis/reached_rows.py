@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import CodedRows, Floats, Integers
-from privacy_plugin.anonymizers.randomized_cells import Channel, unbiased_counts
+from privacy_plugin.anonymizers.randomized_response import Channel, unbiased_counts
 
 Shares = TypeVar("Shares", float, Floats)
 

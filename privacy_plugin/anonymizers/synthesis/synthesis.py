@@ -18,13 +18,14 @@ import numpy as np
 
 from privacy_plugin.anonymizers.accounting import ReleaseLedger, rho_within
 from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.randomized_cells import frame_of, keep_probability, randomize_cells, rounded_channel
+from privacy_plugin.anonymizers.randomized_response import frame_of, keep_probability, randomize_cells, rounded_channel
 from privacy_plugin.anonymizers.synthesis.code_tree import CodeTree, randomized_code_tree
 from privacy_plugin.anonymizers.synthesis.literal_tree import LiteralTree, largest_tree, require_few_nodes
 from privacy_plugin.anonymizers.synthesis.noisy_code_tree import noisy_code_tree
 from privacy_plugin.anonymizers.synthesis.pair_tables import noisy_pair_tables, randomized_pair_tables
 from privacy_plugin.anonymizers.synthesis.reached_rows import RandomizedRows
 from privacy_plugin.anonymizers.synthesis.tree_model import TreeModel
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -50,6 +51,26 @@ class Synthesis:
     def table(self) -> Any:
         """The synthetic rows as a pandas frame."""
         return frame_of(self.frequencies)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account as plain data."""
+        return self.ledger.to_dict()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the model, the dependent columns and the account."""
+        edges = [list(edge) for edge in self.edges]
+        return Description(
+            title="Synthetic rows drawn from a sanitized model",
+            rows=(("model", self.model), *self.ledger.rows()),
+            notes=self.notes,
+            facts={"edges": edges, "account": self.account},
+            released_rows=self.frequencies.rows,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree and the account as plain data."""

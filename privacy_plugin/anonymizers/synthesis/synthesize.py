@@ -1,14 +1,16 @@
 """Synthetic tables from any data: reserve the budget, draw, commit."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from privacy_plugin.anonymizers.accounting import rho_within
+from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import opendp
-from privacy_plugin.anonymizers.randomized_cells import require_randomizable
+from privacy_plugin.anonymizers.randomized_response import require_randomizable
 from privacy_plugin.anonymizers.synthesis.synthesis import (
     Model,
     Synthesis,
@@ -21,8 +23,10 @@ from privacy_plugin.anonymizers.synthesis.synthesis import (
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
-from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger
 
 
 def synthesize(
@@ -36,7 +40,7 @@ def synthesize(
     given: str | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
     generator: np.random.Generator | None = None,
-    ledger: BudgetLedger | None = None,
+    ledger: "BudgetLedger | None" = None,
     dataset: str | None = None,
 ) -> Synthesis:
     """Draw a synthetic table that keeps how columns depend on each other, with a stated privacy budget.
@@ -69,6 +73,27 @@ def synthesize(
             made = synthesize_rows(table, epsilon=epsilon, delta=delta, generator=generator, **common)
         spent.released(made.frequencies, account=made.ledger.to_dict())
     return made
+
+
+class SynthesizeMethod(DomainMethod):
+    """A synthetic table of all released columns."""
+
+    name = "synthesize"
+    function = synthesize
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a row costs, whatever unit is protected."""
+        given = {"delta": 1e-6, "unit": "row", **self.options}
+        chosen_model(given.get("model"), given.get("given"), unit=given["unit"])
+        return synthesis_cost(
+            epsilon=given["epsilon"], delta=given["delta"], unit=given["unit"], columns=len(self.columns)
+        )
+
+    def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], Synthesis]:
+        """Refuse values outside their declared domain, and tables that are too large."""
+        require_synthesis(table, **self.options)
+        return partial(synthesize, table, columns=list(self.columns), **self.options, generator=generator)
 
 
 def require_synthesis(
