@@ -36,6 +36,17 @@ Header = Annotated[
 ]
 
 
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        "--group-by",
+        metavar="SENSITIVE_COLUMN",
+        help="Group the values of short text columns by how they go along with this sensitive column. The hierarchies "
+        "then depend on secrets, and list values: needs --reveal.",
+    ),
+]
+
+
 @command
 def init(
     data: Data = None,
@@ -44,6 +55,7 @@ def init(
     table: Table = None,
     dataset: Dataset = None,
     header: Header = False,
+    group_by: GroupBy = None,
     reveal: RevealValues = False,
     force: Force = False,
 ) -> int:
@@ -67,7 +79,9 @@ def init(
     opened = open_input(data, url, table)
     with terminal.working("reading the columns") as progress:
         name = dataset or opened.name
-        proposal = propose(opened.source, dataset=name, reveal=reveal, header=header, progress=progress)
+        proposal = propose(
+            opened.source, dataset=name, reveal=reveal, header=header, group_by=group_by, progress=progress
+        )
     terminal.notes.print(_summary(proposal))
     text = policy_text(proposal)
     if output is None:

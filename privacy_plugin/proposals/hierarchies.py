@@ -60,8 +60,8 @@ def propose_hierarchy(
         return HierarchyProposal(specification={"tree": _by_association(related)}, note=note + "depends on secrets")
     for candidate in _candidates(column, table, values):
         useful = _with_useful_levels(candidate, values)
-        if useful is not None:
-            return HierarchyProposal(specification=useful)
+        if useful is not None or column.kind == "date":  # the next rows have other dates
+            return HierarchyProposal(specification=useful or candidate)
     if reveal and len(values) <= MOST_VALUES_LISTED and column.kind not in ("number", "date"):
         tree = _by_shared_words([label(value) for value in values])
         return HierarchyProposal(specification={"tree": tree}, note="" if isinstance(tree, dict) else _NO_GROUPS)
@@ -74,7 +74,7 @@ def _candidates(column: ColumnProfile, table: FrequencyTable, values: Sequence[V
         yield {"mask": {"length": column.longest, "levels": list(range(1, column.longest))}}
     if column.kind == "date":
         written_as = {} if column.date_format == ISO else {"format": column.date_format}
-        yield {"dates": {"levels": ["month", "quarter", "year", "decade"], **written_as}}
+        yield {"dates": {"levels": ["month", "year", "decade"], **written_as}}
     if column.kind == "number" and column_names.suggests_age(column.name):
         yield {"intervals": {"start": 0, "stop": 100, "widths": [5, 10, 20]}}
     elif column.kind == "number":

@@ -76,12 +76,15 @@ def why(column: ColumnProposal) -> str:
         words.append(f"{among} {column.unique_with:.1%}, without it {column.unique_without:.1%}")
     if found.missing:
         words.append(f"{found.missing / found.rows:.1%} missing")
+    if column.same_as is not None:
+        words.append(f"it repeats {column.same_as!r} value by value: make it an identifier to leave it out")
     return "; ".join(words)
 
 
 def _decided(column: ColumnProposal) -> str:
     lines = [f"  {_scalar(column.name)}:", f"    role: {column.role}"]
     if column.hierarchy is not None:
+        lines += [f"    # {column.hierarchy_note}."] if column.hierarchy_note else []
         lines.append(f"    hierarchy: {_flow(column.hierarchy)}")
     elif column.role == "quasi_identifier":
         lines.append(f"    # hierarchy: needed to generalize: {_TO_WRITE.get(column.profile.kind, _A_TREE)}")
@@ -91,13 +94,15 @@ def _decided(column: ColumnProposal) -> str:
 
 def _undecided(column: ColumnProposal) -> str:
     name = _scalar(column.name)
-    return "\n".join(
-        [
-            f"  # {name}: NO ROLE YET. {why(column)}.",
-            "  #   quasi_identifier if others may know it, sensitive if it is private, insensitive if neither.",
-            f"  # {name}: <role>",
-        ]
-    )
+    lines = [
+        f"  # {name}: NO ROLE YET. {why(column)}.",
+        "  #   quasi_identifier if others may know it, sensitive if it is private, insensitive if neither.",
+        f"  # {name}: <role>",
+    ]
+    if column.hierarchy is not None:
+        note = f"  # {column.hierarchy_note}" if column.hierarchy_note else ""
+        lines.append(f"  # {name}: {{role: quasi_identifier, hierarchy: {_flow(column.hierarchy)}}}{note}")
+    return "\n".join(lines)
 
 
 def _requirements(proposal: Proposal) -> list[str]:

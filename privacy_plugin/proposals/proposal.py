@@ -5,20 +5,17 @@ gate stays closed as long as a column has none. Uniqueness is measured on freque
 no other equals, by the column alone, and by all proposed quasi-identifiers with and without it.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
-from privacy_plugin.errors import EmptyTableError
+from privacy_plugin.errors import EmptyTableError, ParameterError, require_column
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.numbers import written
-from privacy_plugin.frequency.values import SUPPRESSED, label
+from privacy_plugin.frequency.values import label
 from privacy_plugin.proposals import column_names
-from privacy_plugin.proposals.column_profile import ISO, ColumnProfile, profile, quantiles
+from privacy_plugin.proposals.column_profile import ColumnProfile, profile
 from privacy_plugin.proposals.header import Heading, require_first_line_of_names, require_names
+from privacy_plugin.proposals.hierarchies import propose_hierarchy
 from privacy_plugin.proposals.uniqueness import Uniqueness, held_by_column, share_of_each
 from privacy_plugin.sources import Source, open_source
 
@@ -26,7 +23,6 @@ _NEARLY_UNIQUE = 0.95
 _ENOUGH_ROWS = 50  # in a smaller table uniqueness says little
 _ENOUGH_ROWS_OF_WORDS = 1_000  # so many people do not all have another town, job or school
 _MOST_ROWS_A_PERSON = 50
-_MOST_VALUES_LISTED = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +30,8 @@ class ColumnProposal:
     """The proposed role of one column (None: a person has to decide), and what speaks for it.
 
     `unique_alone` is the share of people made unique by this column, `unique_with` and `unique_without` by the proposed
-    quasi-identifiers with and without it. A unit, which is who a person is, has none.
+    quasi-identifiers with and without it. A unit, which is who a person is, has none. `same_as` is an earlier column
+    whose values go along with those of this one, each with one.
     """
 
     profile: ColumnProfile
@@ -44,6 +41,8 @@ class ColumnProposal:
     unique_with: float | None = None
     unique_without: float | None = None
     hierarchy: dict[str, Any] | None = None
+    hierarchy_note: str = ""
+    same_as: str | None = None
 
     @property
     def name(self) -> str:
@@ -76,12 +75,15 @@ def propose(
     dataset: str,
     reveal: bool = False,
     header: bool = False,
+    group_by: str | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Proposal:
     """Propose a role, with its reason, for every column of a table.
 
     With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
-    columns and counts only. Names that may be a row of values are refused, unless `header` says that they are names.
+    columns and counts only. `group_by` names a sensitive column: trees of short columns are then made from how their
+    values go along with it, which needs `reveal`. Names that may be a row of values are refused, unless `header` says
+    that they are names.
     Cost: one grouping for as many columns as surely fit in memory together (in a table of many rows: for each), one of
     all columns that may be quasi-identifiers, and up to two projections of it for each of those.
 
@@ -91,6 +93,10 @@ def propose(
     [('age', 'quasi_identifier'), ('disease', 'sensitive'), ('ward', None)]
     """
     source = open_source(data)
+    if group_by is not None:
+        require_column(group_by, source.columns, role="group_by")
+        if not reveal:
+            raise ParameterError("group_by lists values in the proposed trees; it needs reveal")
     with source.snapshot() as snapshot:
         rows = snapshot.row_count()
         if not rows:
@@ -101,7 +107,8 @@ def propose(
             progress(f"looking at column {place} of {len(snapshot.columns)}")  # its name may turn out to be a value
             table = held.frequencies([name])
             column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
-            proposed.append(_with_hierarchy(column, table, reveal=reveal))
+            related = snapshot.frequencies([name, group_by]) if group_by not in (None, name) else None
+            proposed.append(_with_hierarchy(column, table, reveal=reveal, related=related))
             is_value = any(label(value) == name for value in table.dictionaries[0])
             headings.append(Heading(profile=column.profile, is_value=is_value))
         if not header:
@@ -178,42 +185,14 @@ def _shared(column: ColumnProfile) -> str:
     return f", but {shared:,} rows share theirs: leave one row a person, or call it unit, so that people are counted"
 
 
-def _with_hierarchy(column: ColumnProposal, table: FrequencyTable, *, reveal: bool) -> ColumnProposal:
-    if column.role != "quasi_identifier":
+def _with_hierarchy(
+    column: ColumnProposal, table: FrequencyTable, *, reveal: bool, related: FrequencyTable | None
+) -> ColumnProposal:
+    """Add the hierarchy of a column that is, or may become, a quasi-identifier."""
+    if column.role not in ("quasi_identifier", None):
         return column
-    found = column.profile
-    rule: dict[str, Any] | None = None
-    if column_names.suggests_postcode(found.name) and found.kind in ("code", "number"):
-        rule = {"mask": {"length": found.longest}}
-    elif found.kind == "date":
-        rule = _dates(found.date_format)
-    elif found.kind == "number" and column_names.suggests_age(found.name):
-        rule = {"intervals": {"start": 0, "stop": 100, "widths": [5, 10, 20]}}
-    elif found.kind == "number" and found.distinct > _MOST_VALUES_LISTED // 4:
-        rule = {"intervals": _intervals(*quantiles(table, (0.05, 0.95)))}
-    elif found.kind == "code":
-        rule = {"mask": {"length": found.longest}}
-    elif reveal and found.distinct <= _MOST_VALUES_LISTED:
-        rule = {"tree": [label(v) for v in table.dictionaries[0] if v is not None and v != SUPPRESSED]}
-    return replace(column, hierarchy=rule)
-
-
-def _dates(form: str | None) -> dict[str, Any] | None:
-    """Read dates as they are written; where that is not clear (01/02/1984) or differs, a person says how."""
-    if form is None:
-        return None
-    return {"dates": {"levels": ["month", "year", "decade"], **({} if form == ISO else {"format": form})}}
-
-
-def _intervals(low: float, high: float) -> dict[str, Any]:
-    """Round steps over the bulk of the values; the ends are open, so that no extreme value is told."""
-    span = max(high - low, abs(high) * 1e-6, 1e-9)
-    unit = Fraction(10) ** math.floor(math.log10(span / 10))
-    width = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * 10 >= Fraction(span))
-    coarse = width * 5
-    start = math.floor(Fraction(Decimal(low)) / coarse) * coarse
-    stop = (math.floor(Fraction(Decimal(high)) / coarse) + 1) * coarse
-    return {"start": written(start), "stop": written(stop), "widths": [written(width), written(coarse)]}
+    found = propose_hierarchy(column.profile, table, reveal=reveal, related=related)
+    return replace(column, hierarchy=found.specification, hierarchy_note=found.note)
 
 
 def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
@@ -235,9 +214,11 @@ def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None
     without = share_of_each(known, unique_without, unchanged=together)
     joined = share_of_each(undecided, lambda columns: unique([*known, *columns]), unchanged=together) if known else {}
     alone = _alone(proposal, uniqueness, unit=unit)
+    possible = [column for column in proposal.columns if column.name in {*known, *undecided}]
+    same = uniqueness.same({column.name: column.profile.distinct for column in possible})
 
     def measured(column: ColumnProposal) -> ColumnProposal:
-        shares: dict[str, Any] = {"unique_alone": alone.get(column.name)}
+        shares: dict[str, Any] = {"unique_alone": alone.get(column.name), "same_as": same.get(column.name)}
         if column.name in without:
             shares |= {"unique_with": together, "unique_without": without[column.name]}
         if column.name in joined:

@@ -1,6 +1,6 @@
 """How many people columns make unique, found out with few questions: an engine reads all columns to answer one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.frequency_source import FrequencySource
 
+_MOST_VALUES_COMPARED = 10_000  # of a column, to see whether it repeats another
 _MOST_CELLS_HELD = 1_000_000  # of more, an engine hands over the groups that are asked for, and no others
 
 
@@ -30,6 +31,16 @@ class Uniqueness:
         """Return the share of people whom each of these columns makes unique alone."""
         held = held_by_column(self._source, columns, rows=self._rows, beside=self._beside_unit([]))
         return {name: self._share(Tables(source), [name]) for name, source in held}
+
+    def same(self, distinct: Mapping[str, int]) -> dict[str, str]:
+        """Return, for columns that repeat an earlier one value by value, that column; given their distinct values."""
+        found: dict[str, str] = {}
+        names = [name for name, number in distinct.items() if 2 < number <= _MOST_VALUES_COMPARED]
+        for place, name in enumerate(names):
+            similar = [one for one in names[:place] if distinct[one] == distinct[name] and one not in found]
+            same = [one for one in similar if self._tables.frequencies([one, name]).distinct == distinct[name]]
+            found |= {name: one for one in same[:1]}
+        return found
 
     def _share(self, tables: Tables, columns: Sequence[str]) -> float:
         if self._unit is None:

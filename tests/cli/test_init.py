@@ -120,7 +120,7 @@ def test_nothing_is_written_but_the_output(folder: Path, run: Run) -> None:
 
 
 def test_values_are_listed_only_when_asked(run: Run, tmp_path: Path) -> None:
-    frame = pd.DataFrame({"gender": ["zqsecret", "other"] * 40, "age": range(80)})
+    frame = pd.DataFrame({"gender": ["zqsecret", "other", "third", "fourth"] * 20, "age": range(80)})
     frame.to_csv(tmp_path / "visits.csv", index=False)
     assert run("init", tmp_path / "visits.csv").exit_code == 0
     revealed = run("init", tmp_path / "visits.csv", "--reveal", reveals=True)
@@ -401,3 +401,19 @@ def test_a_proposal_without_quasi_identifiers_does_not_say_that_nobody_is_unique
     assert (proposal.unique_share, proposal.unique_share_open) == (0.0, 1.0)
     text = policy_text(proposal)
     assert "No quasi-identifier is proposed. With all columns that have no role yet it would be 100.0%." in text
+
+
+def test_a_column_that_repeats_another_is_named() -> None:
+    numbers = {"School": 1, "College": 2, "Other": 3}
+    names = [*numbers] * 20
+    found = propose(pd.DataFrame({"education": names, "education-num": [numbers[n] for n in names]}), dataset="x")
+    assert [column.same_as for column in found.columns] == [None, "education"]
+
+
+def test_groups_by_a_sensitive_column_are_made_only_with_reveal(run: Run, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"job": ["cook", "maid", "lord", "king"] * 20, "income": ["low", "low", "high", "high"] * 20})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    refused = run("init", tmp_path / "people.csv", "--group-by", "income")
+    assert refused.exit_code == 2
+    made = run("init", tmp_path / "people.csv", "--group-by", "income", "--reveal", reveals=True)
+    assert "depends on secrets" in made.stdout
