@@ -39,7 +39,7 @@ class Uniqueness:
         for place, name in enumerate(names):
             similar = [one for one in names[:place] if distinct[one] == distinct[name] and one not in found]
             same = [one for one in similar if self._tables.frequencies([one, name]).distinct == distinct[name]]
-            found |= {name: one for one in same[:1]}
+            found.update((name, one) for one in same[:1])
         return found
 
     def _share(self, tables: Tables, columns: Sequence[str]) -> float:
