@@ -30,6 +30,11 @@ def require_options(
     remedy="generalize a quasi-identifier one level further, in the table and the population alike, or suppress the "
     "rows that fit few people",
     paper="El Emam and Dankar 2008 (journalist scenario)",
+    axis="probability of naming the person of a row",
+    shows="How often an attacker who has the whole population, but does not know who is in the table, names the right "
+    "person of a row: one over the people of the population that fit the row.",
+    hides="An attacker who does know that a person is in the table: for that one the re-identification risk counts. "
+    "An average hides the few who are at a much higher risk.",
     monotone=True,
     smallest=0,
     largest=1,

@@ -21,6 +21,11 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     attacker="who knows {quasi_identifiers} of such a person finds their row among fewer than {limit} candidates",
     remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
     paper="Samarati 2001; Sweeney 2002",
+    axis="people in the class",
+    shows="By the quasi-identifiers alone, everybody looks like at least k - 1 others.",
+    hides="Whether those people share one secret: a class in which everybody has the same diagnosis is k-anonymous "
+    "and still gives it away. Nor does it hold against an attacker who knows a column that is not declared a "
+    "quasi-identifier, or who has an earlier release of the same people.",
     counts_people=True,
     monotone=True,
     class_rule=class_condition,

@@ -19,6 +19,11 @@ from privacy_plugin.metrics.registry import metric
     remedy="generalize a quasi-identifier one level further, in the table and the population alike, or suppress the "
     "rows that fit few people",
     paper="Sweeney 2002",
+    axis="people of the population that fit the row",
+    shows="Every row could belong to at least k people of the population, for an attacker who does not know who is in "
+    "the table.",
+    hides="An attacker who does know that a person is in the table: for that one k-anonymity counts. Nor does it hide "
+    "a secret that all fitting people share.",
     monotone=True,
     smallest=1,
     check=require_hierarchies,

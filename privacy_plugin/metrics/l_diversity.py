@@ -1,9 +1,9 @@
 """l-diversity: how many well-represented sensitive values the least diverse class has."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,12 +48,27 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     return ClassCondition(rule=RecursiveDiversity(c=c, l=limit.least_whole, column=limit.column))
 
 
+def axis(parameters: Mapping[str, Any]) -> str:
+    """Return what the value of a class is called on a chart, by variant."""
+    kinds = {
+        "distinct": "distinct values of {sensitive} in the class",
+        "entropy": "effective number of values of {sensitive} (entropy l)",
+        "recursive": "largest l of {sensitive} for which the class is recursively diverse",
+    }
+    return kinds[parameters["variant"]].format_map(parameters)
+
+
 @metric(
     title="l-diversity",
     safer="higher",
     attacker="who knows {quasi_identifiers} of such a person is left with too few possible values of {sensitive}",
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the uniform classes",
     paper="Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006",
+    axis=axis,
+    shows="An attacker who finds a person's class still faces at least l possible values of the sensitive column "
+    "(entropy: about as many as l equally likely ones).",
+    hides="How likely each value is (distinct l), and how alike they are: three kinds of cancer count as three "
+    "values. An attacker who can rule values out for a person is left with fewer.",
     monotone=True,
     class_rule=class_condition,
     smallest=1,

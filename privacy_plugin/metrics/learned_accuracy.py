@@ -11,7 +11,7 @@ from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError, un
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.metrics.generated_pair import CodedRows, GeneratedPair, pair_tables
-from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement
 from privacy_plugin.metrics.registry import metric
 
 _MOST_SCORES = 500_000_000
@@ -38,6 +38,19 @@ class LearnedAccuracy(Measurement):
         """What always naming the largest class reaches."""
         return Fraction(self.details["largest_class"])
 
+    @property
+    def comparison(self) -> Comparison:
+        """The accuracy next to the original as a teacher, and to no teacher at all."""
+        return Comparison(
+            caption=f"Rows of the original whose {self.parameters['target']} is predicted",
+            values=(
+                ComparedValue(name="trained on the generated table", value=self.value, role="judged"),
+                ComparedValue(name="trained on the original itself", value=self.trained_on_original),
+                ComparedValue(name="always naming the largest class", value=self.largest_class),
+            ),
+            full=1.0,
+        )
+
 
 @metric(
     title="learned accuracy",
@@ -46,6 +59,9 @@ class LearnedAccuracy(Measurement):
     attacker="and learns from {attributes} is right about the original less often than {limit}",
     remedy="generate the table with a larger budget, or with the target as its given column",
     paper="Dorrestijn 2018, table 4",
+    axis="share of rows that are predicted",
+    shows="A naive Bayes classifier learns enough from the generated table to be right about the original this often.",
+    hides="Anything about privacy: an exact copy scores best. Nor what other learners would make of it.",
     smallest=0,
     largest=1,
     check=require_target,

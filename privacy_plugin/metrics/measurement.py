@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 
 Quantity = int | float | Fraction
+Role = Literal["judged", "good", "bad", "reference"]
 
 _WORST_SHOWN = 5
 _BARS = 24
@@ -60,6 +61,37 @@ class WorstClass:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ComparedValue:
+    """One number of a comparison.
+
+    `role`: "judged" is held against the limit, "good" and "bad" are so whatever the limit is, "reference" is what the
+    others are compared with. `unit`: how it is written, as a share in percent, a count or a number.
+    """
+
+    name: str
+    value: Quantity
+    role: Role = "reference"
+    unit: Literal["share", "count", "number"] = "share"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Numbers that a value is to be seen with; a report draws a bar for each.
+
+    `full`: where the axis ends (default: at the largest number). `limited`: the limit lies on the same axis. A table of
+    names and numbers may come with it.
+    """
+
+    caption: str
+    values: tuple[ComparedValue, ...]
+    full: float | None = None
+    limited: bool = True
+    table_caption: str = ""
+    table_heads: tuple[str, str] = ("", "")
+    table_rows: tuple[tuple[str, Quantity | str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measurement:
     """The result of a metric.
 
@@ -89,6 +121,16 @@ class Measurement:
     def highest(self) -> Quantity:
         """The upper end of what the value may truly be."""
         return self.value + self.error if self.error else self.value
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The numbers to see the value with, where the metric has any."""
+        return None
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Further terms and statements about what was measured, for a report."""
+        return ()
 
     @property
     def exact(self) -> bool:

@@ -40,6 +40,30 @@ class Account:
     assumptions: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class BudgetMeasurement(Measurement):
+    """The budget of a dataset, with what was spent and for which unit."""
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """What was spent, by which mechanism, for which unit, and how it is composed."""
+        details, unfinished = self.details, self.details["unfinished"]
+        seen = f", {unfinished} of them without a known end" if unfinished else ""
+        return (
+            ("Budget", str(details["words"])),
+            ("Drawn by", str(details["mechanism"])),
+            (
+                "Protects",
+                f"one {details['privacy_unit']}: {details['neighbours'] or 'the neighbour relation is not recorded'}",
+            ),
+            (
+                "Composed",
+                f"sequentially over every spend ({details['spends']}) of dataset {details['dataset']!r}{seen}: "
+                "epsilons and deltas add up, for every reader of the releases and however they are put together",
+            ),
+        )
+
+
 AccountOf = Callable[[FrequencyTable, str, str | None], Account]
 
 
@@ -60,6 +84,14 @@ def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> No
     remedy="what is spent does not come back: release less about this dataset from now on, with a smaller epsilon, or "
     "let whoever answers for it accept a larger budget",
     paper="Dwork, McSherry, Nissim, Smith 2006; Dwork et al. 2006 for delta",
+    axis="epsilon",
+    shows="This very table was drawn by a recorded, private mechanism, and all that was drawn about its dataset "
+    "together changes what an attacker can conclude about one unit by at most a factor of e to the power of epsilon, "
+    "except with probability about delta.",
+    hides="A larger unit than the one stated (a person with several rows, a household); the same people in other "
+    "datasets; assumptions that do not hold; a ledger that was written to by hand. Where a unit added or removed is "
+    "protected, the content of one that is known to be there is protected with twice the epsilon only. A conclusion "
+    "about a whole group may still hold for its members.",
     smallest=0,
     check=require_budget,
 )
@@ -88,7 +120,7 @@ def privacy_budget(
     found = account(table, privacy_unit, dataset)
     exceeded = found.delta > allowed
     stated = f"epsilon {written(found.epsilon)}, delta {written(found.delta)} a {privacy_unit}"
-    return Measurement(
+    return BudgetMeasurement(
         metric="privacy_budget",
         value=math.inf if exceeded else found.epsilon,
         parameters={"attributes": list(table.columns), "privacy_unit": privacy_unit, "delta": allowed},

@@ -18,6 +18,7 @@ from privacy_plugin.metrics.measurement import Measurement
 Safer = Literal["higher", "lower", "between"]
 Kind = Literal["privacy", "audit", "utility"]
 ClassRuleOf = Callable[[ClassLimit], ClassCondition | None]
+Axis = str | Callable[[Mapping[str, Any]], str]
 
 # The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
@@ -49,6 +50,10 @@ class Metric:
     attacker: str
     remedy: str
     paper: str
+    axis: Axis
+    shows: str
+    hides: str
+    picture: str | None = None
     kind: Kind = "privacy"
     ordered: bool = False
     counts_people: bool = False
@@ -84,6 +89,10 @@ class Metric:
     def whom(self) -> str:
         """Whom `attacker` speaks of."""
         return "Whoever uses the table" if self.kind == "utility" else "An attacker"
+
+    def axis_of(self, parameters: Mapping[str, Any]) -> str:
+        """Return what the value of a class is called on a chart, given the measurement's parameters."""
+        return self.axis.format_map(parameters) if isinstance(self.axis, str) else self.axis(parameters)
 
     @property
     def needs_ledger(self) -> bool:
@@ -123,6 +132,10 @@ def metric(
     attacker: str,
     remedy: str,
     paper: str,
+    axis: Axis = "",
+    shows: str = "",
+    hides: str = "",
+    picture: str | None = None,
     kind: Kind = "privacy",
     ordered: bool = False,
     counts_people: bool = False,
@@ -136,16 +149,22 @@ def metric(
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
-    `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a utility
-    metric protects nobody. `ordered`: its attributes mean different things, so that the caller must name them.
-    `counts_people`: it stays right when a unit column makes the counts distinct people. `monotone`: merging classes
-    never makes it worse, so a lattice search may prune. `class_rule`: takes a limit and returns what it requires of
-    every class, or None where no class can be judged by itself; a lattice search then counts the failing classes of all
-    nodes at once, and measures only what the condition does not decide. `alone`: the options with which a class depends
-    on no other and is never worse than together with others: a class that fails so has to be suppressed whatever else
-    is. `smallest`, `largest`: the limits that make sense. `check`: takes the metric's options and raises for those that
-    make no sense, before data is read. `writes`: how an option that is not plain data is written as such, so that
-    policies and suites can hold it.
+    - `axis`: what the value of a class is called on a chart; it may name parameters, as in "values of {sensitive}".
+    - `shows`, `hides`: what a passed requirement means, and what it does not.
+    - `picture`: one of the report's special pictures (`report.findings.PICTURES`).
+    - `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a
+      utility metric does not protect anyone.
+    - `ordered`: its attributes mean different things, so that the caller must name them.
+    - `counts_people`: it stays right when a unit column makes the counts distinct people.
+    - `monotone`: merging classes never makes it worse, so a lattice search may prune.
+    - `class_rule`: takes a limit and returns what it requires of every class, or None where no class can be judged by
+      itself; a lattice search then counts the failing classes of all nodes at once, and measures only what the
+      condition does not decide.
+    - `alone`: the options with which a class depends on no other and is never worse than together with others: a class
+      that fails so has to be suppressed whatever else is.
+    - `smallest`, `largest`: the limits that make sense.
+    - `check`: takes the metric's options and raises for those that make no sense, before data is read.
+    - `writes`: how an option that is not plain data is written as such, so that policies and suites can hold it.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -160,6 +179,10 @@ def metric(
             attacker=attacker,
             remedy=remedy,
             paper=paper,
+            axis=axis or title,
+            shows=shows or f"The table meets the limit on {title} as defined by {paper}.",
+            hides=hides or "The definition covers no attacker who knows more than it assumes.",
+            picture=picture,
             kind=kind,
             ordered=ordered,
             counts_people=counts_people,

@@ -57,6 +57,11 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     "guesses their row correctly more often than the policy allows",
     remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",
     paper="El Emam and Dankar 2008 (prosecutor scenario)",
+    axis="probability of picking the right row",
+    shows="How often an attacker who knows that a person is in the table, and knows the quasi-identifiers, picks "
+    "the right row: one over the size of the class (highest, averaged over people, or the share above a threshold).",
+    hides="What is learned without picking a row, and how bad it would be. An average hides the few who are at a "
+    "much higher risk.",
     counts_people=True,
     monotone=True,
     class_rule=class_condition,

@@ -10,10 +10,15 @@ import numpy as np
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.generated_pair import pair_tables
-from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement
 from privacy_plugin.metrics.registry import metric
 
 VARIANTS = ("repeated", "repeating_unique", "unique_repeated")
+_COMPARED = {
+    "repeated": ("generated rows that occur in the original", "if_independent"),
+    "repeating_unique": ("generated rows equal to a record that occurs once", "unique_if_independent"),
+    "unique_repeated": ("once-only records of the original that are generated", None),
+}
 
 
 def require_variant(variant: Any = "repeated") -> None:
@@ -46,6 +51,19 @@ class RepeatedRecords(Measurement):
         """What `repeated` would be on average for rows of independent columns."""
         return float(self.details["if_independent"])
 
+    @property
+    def comparison(self) -> Comparison:
+        """Every share, next to what independent columns would repeat."""
+        values = []
+        for variant, (name, by_chance) in _COMPARED.items():
+            judged = variant == self.parameters["variant"]
+            share = self.details[variant]
+            values.append(ComparedValue(name=name, value=share, role="judged" if judged else "reference"))
+            if by_chance:
+                name = "the same, if the columns were independent"
+                values.append(ComparedValue(name=name, value=self.details[by_chance]))
+        return Comparison(caption="Repeated records and chance", values=tuple(values), full=1.0)
+
 
 @metric(
     title="repeated records",
@@ -55,6 +73,11 @@ class RepeatedRecords(Measurement):
     remedy="generate the table with a smaller budget, and look at what independent columns repeat: below that share "
     "there is nothing to win",
     paper="Dorrestijn 2018, table 5",
+    axis="share of rows",
+    shows="No more than so many generated records, compared by content, are records of the original.",
+    hides="Privacy. Columns shuffled independently repeat many records too, and a table may give people away without "
+    "repeating one: with records that differ in a digit, or with what it shows about groups. Only the budget that "
+    "a table was generated with limits that.",
     smallest=0,
     largest=1,
     check=require_variant,

@@ -50,6 +50,10 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     "table tells, by more than the distance {limit}",
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the skewed classes",
     paper="Li, Li, Venkatasubramanian 2007",
+    axis="distance of {sensitive} in the class from the whole table",
+    shows="Finding a person's class adds little about the sensitive column to what the whole table shows.",
+    hides="What the whole table itself gives away: if most people in it share a value, everybody is likely to have "
+    "it. Nor does it limit who can be found.",
     monotone=True,
     class_rule=class_condition,
     smallest=0,

@@ -13,7 +13,7 @@ from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.metrics.generated_pair import GeneratedPair, pair_tables
-from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement
 from privacy_plugin.metrics.registry import metric
 
 _MOST_STEPS = 4_000_000_000  # rows looked at: a minute or two
@@ -47,6 +47,20 @@ class UniqueItemsets(Measurement):
         """The share that as many rows of independent columns would reproduce on average."""
         return float(self.details["if_independent"])
 
+    @property
+    def comparison(self) -> Comparison:
+        """The share over all sizes and size by size, next to chance."""
+        values = [
+            ComparedValue(name=f"of all {sum(self.unique):,}", value=self.value, role="judged"),
+            ComparedValue(name="of all, if the columns were independent", value=self.if_independent),
+        ]
+        for size, (unique, reproduced) in enumerate(zip(self.unique, self.reproduced, strict=True), start=1):
+            if unique:
+                name = f"of the {unique:,} over {size} {'column' if size == 1 else 'columns'}"
+                values.append(ComparedValue(name=name, value=Fraction(reproduced, unique)))
+        caption = "Combinations that one record alone has, and that a generated record has too"
+        return Comparison(caption=caption, values=tuple(values), full=1.0)
+
 
 @metric(
     title="reproduced unique itemsets",
@@ -56,6 +70,11 @@ class UniqueItemsets(Measurement):
     "a larger share of combinations than {limit}",
     remedy="generate the table with a smaller budget, and look at what independent columns reproduce",
     paper="Dorrestijn 2018, table 6",
+    axis="share of itemsets",
+    shows="No more than such a share of the combinations of a few values that one record of the original alone has "
+    "occurs in the generated table.",
+    hides="Privacy. Chance reproduces many of them, so a generated one proves nothing, and one that is missing hides "
+    "nothing either. Combinations of more columns than were looked at are not counted.",
     smallest=0,
     largest=1,
     check=require_largest,

@@ -1,5 +1,5 @@
-"""The report: what was found, for people."""
+"""The report: one HTML page that explains a verdict."""
 
-from privacy_plugin.report.writing import render_report, write_report
+from privacy_plugin.report.page import render_report, write_report
 
 __all__ = ["render_report", "write_report"]

@@ -1,20 +1,21 @@
-"""The verdict, first and large."""
+"""The banner with the verdict, and all requirements in one table, verdict by verdict."""
 
 from collections.abc import Sequence
 
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.report.content import ReportContent
-from privacy_plugin.report.markup import Markup, element
-from privacy_plugin.requirements.requirement import Finding, counted_people
+from privacy_plugin.report.markup import Child, Markup, element, section, table
+from privacy_plugin.report.provenance import counted
+from privacy_plugin.requirements.requirement import Finding, Requirement, counted_people, found
 
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
 
-_NOTHING_FOUND = "Every requirement is an audit or about usefulness: nothing was found, which is no proof of privacy."
+_NOTHING_FOUND = "Every requirement is an audit or about usefulness: nothing was found, which does not prove privacy."
 
 
 def banner(content: ReportContent) -> Markup:
-    """Say whether the gate is open, and how it came there."""
+    """State whether the gate is open, and the verdicts that led there."""
     final = content.final
     state = "passed" if final.passed else "failed"
     steps = [_step(label, verdict) for label, verdict in content.verdicts] if len(content.verdicts) > 1 else []
@@ -39,7 +40,7 @@ def _protects(content: ReportContent) -> bool:
 
 
 def _word(verdict: Verdict) -> str:
-    """Tell a no because of what was found from one for want of a look."""
+    """Distinguish a verdict that found a failure from one that could not be evaluated."""
     if verdict.passed:
         return "Passed"
     return "Failed" if any(finding.status == "failed" for finding in verdict.findings) else "Not evaluated"
@@ -65,7 +66,7 @@ def _sentence(dataset: str, verdict: Verdict) -> str:
 
 
 def _whom(failed: Sequence[Finding]) -> str:
-    """Count the people of the requirement that most do not meet; another may fail for others, or count nobody.
+    """Count the people of the requirement that most do not meet; another may fail for others, or count no people.
 
     A requirement that compares with a population speaks of the people there.
     """
@@ -78,6 +79,51 @@ def _whom(failed: Sequence[Finding]) -> str:
         return f" As it is, none of {people} is protected as the policy asks."
     least = "" if len(failed) == 1 else "at least "
     return f" As it is, {least}{worst:,} of {people} are not protected as the policy asks."
+
+
+def overview(content: ReportContent) -> Markup:
+    """Compare what every verdict found, requirement by requirement."""
+    several = len(content.verdicts) > 1
+    heads = ["requirement", *(label for label, _ in content.verdicts)]
+    rows: list[list[Child]] = [["rows", *(counted(verdict) for _, verdict in content.verdicts)]]
+    for number, requirement in enumerate(content.policy.requirements):
+        cells = [_cell(finding) for _, finding in content.findings(number)]
+        rows.append([f"{requirement.definition.title} {asked(requirement)}", *cells])
+    return section(
+        "Before and after" if several else "Requirements",
+        [_problems(label, verdict) for label, verdict in content.verdicts],
+        table("Every requirement of the policy and what was found", heads, rows),
+        identifier="overview",
+    )
+
+
+def asked(requirement: Requirement) -> str:
+    """Return what a requirement asks of its metric, such as "(distinct, diagnosis) at least 3"."""
+    return f"{requirement.details} {requirement.limit}".lstrip()
+
+
+def _cell(finding: Finding | None) -> list[Child]:
+    if finding is None:
+        return [chip("not_evaluated")]
+    measured = finding.measurement
+    affected = finding.people_affected
+    return [
+        chip(finding.status),
+        " ",
+        element("strong", "no value" if measured is None else found(measured, finding.limit)),
+        element("span", f"{affected:,} people affected", class_="note") if affected else None,
+    ]
+
+
+def _problems(label: str, verdict: Verdict) -> Markup | None:
+    if not verdict.problems:
+        return None
+    return element(
+        "div",
+        element("p", element("strong", f"{label}: the gate shut before anything was measured."), " What to do:"),
+        element("ul", [element("li", problem) for problem in verdict.problems]),
+        class_="callout",
+    )
 
 
 def chip(status: str) -> Markup:

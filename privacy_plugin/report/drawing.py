@@ -51,11 +51,11 @@ def dot(centre: Point, colour: str, *, radius: float = 4) -> Markup:
     return element("circle", cx=f"{centre[0]:.1f}", cy=f"{centre[1]:.1f}", r=f"{radius:g}", fill=colour)
 
 
-def words(at: Point, said: str, *, anchor: str = "middle", colour: str = "var(--muted)", bold: bool = False) -> Markup:
+def words(at: Point, label: str, *, anchor: str = "middle", colour: str = "var(--muted)", bold: bool = False) -> Markup:
     """Write words."""
     return element(
         "text",
-        said,
+        label,
         x=f"{at[0]:.1f}",
         y=f"{at[1]:.1f}",
         fill=colour,

@@ -1,17 +1,25 @@
-"""One card a requirement: what was found, what an attacker could do, what would fix it, and a chart."""
+"""Findings: for each requirement what was found, what an attacker could do, what would fix it, and the pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from privacy_plugin.metrics.measurement import Measurement
-from privacy_plugin.report.about import about
-from privacy_plugin.report.banner import chip
-from privacy_plugin.report.bins import Bars, bars_of
-from privacy_plugin.report.charts import people_chart
+from privacy_plugin.report.banner import asked, chip
+from privacy_plugin.report.comparison import channel, compare_values
 from privacy_plugin.report.content import ReportContent
+from privacy_plugin.report.curves import confidence_curve, disclosure_curve
+from privacy_plugin.report.histogram import Bars, bars_of, people_chart
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
-from privacy_plugin.report.overview import asked
+from privacy_plugin.report.scores import score_distribution
 from privacy_plugin.requirements.requirement import Finding, Requirement, counted_people, looked_at
 from privacy_plugin.requirements.requirement import found as found_words
+
+# Special pictures that a metric may declare by name, drawn from what its measurement offers.
+PICTURES: Mapping[str, Callable[[Finding], Markup | None]] = {
+    "channel": channel,
+    "confidence_curve": confidence_curve,
+    "disclosure_curve": disclosure_curve,
+    "score_distribution": score_distribution,
+}
 
 
 def findings(content: ReportContent) -> Markup:
@@ -55,20 +63,31 @@ def _card(requirement: Requirement, found: list[tuple[str, Finding]], *, several
     )
 
 
-def _one(label: str, finding: Finding, beside: Sequence[Finding], *, several: bool) -> Markup:
+def _one(label: str, finding: Finding, all_found: Sequence[Finding], *, several: bool) -> Markup:
     measurement = finding.measurement
-    extra = about(finding.requirement.metric).section
     words = element(
         "div",
         element("h4", label, " ", chip(finding.status)) if several else element("p", chip(finding.status)),
         _explained(finding, measurement) if measurement else element("p", finding.reason),
-        extra(finding) if extra else None,
+        _pictures(finding) if measurement else None,
     )
-    return element("div", words, _chart(finding, beside) if measurement else None)
+    return element("div", words, _chart(finding, all_found) if measurement else None)
+
+
+def _pictures(finding: Finding) -> list[Markup | None]:
+    """Show what the measurement offers besides its value: facts, a comparison, and the metric's own picture."""
+    measurement, picture = finding.measurement, finding.requirement.definition.picture
+    assert measurement is not None  # the caller looked
+    comparison = measurement.comparison
+    return [
+        element("div", definitions(measurement.facts)) if measurement.facts else None,
+        element("div", compare_values(finding, comparison)) if comparison else None,
+        PICTURES[picture](finding) if picture else None,
+    ]
 
 
 def _explained(finding: Finding, measurement: Measurement) -> Markup:
-    """Say in words what was found; the attack and the remedy only where the requirement failed."""
+    """State what was found; the attack and the remedy only where the requirement failed."""
     classes = looked_at(finding.requirement.definition, measurement)
     exact = f", right to ±{measurement.error:.1g}" if measurement.error else ""
     pairs: list[tuple[str, Child]] = [
@@ -97,16 +116,16 @@ def _attacker(finding: Finding, measurement: Measurement) -> str:
     return finding.requirement.definition.attacker.format(limit=bounds, **names)
 
 
-def _chart(finding: Finding, beside: Sequence[Finding]) -> Markup | None:
-    """Draw people by value, on the axes of what stands beside it: before and after are there to be compared."""
+def _chart(finding: Finding, all_found: Sequence[Finding]) -> Markup | None:
+    """Draw people by value, on axes shared by all verdicts: before and after are there to be compared."""
     measurement = finding.measurement
     if measurement is None or measurement.spread is None or not len(measurement.spread.values):
         return None
     smallest = finding.requirement.definition.smallest
-    spreads = [each.measurement.spread for each in beside if each.measurement and each.measurement.spread]
-    drawn = [bars_of(spread, finding.limit, smallest=smallest, beside=spreads) for spread in spreads]
-    bars = bars_of(measurement.spread, finding.limit, smallest=smallest, beside=spreads)
-    axis = about(measurement.metric).axis(measurement.parameters)
+    spreads = [each.measurement.spread for each in all_found if each.measurement and each.measurement.spread]
+    drawn = [bars_of(spread, finding.limit, smallest=smallest, others=spreads) for spread in spreads]
+    bars = bars_of(measurement.spread, finding.limit, smallest=smallest, others=spreads)
+    axis = finding.requirement.definition.axis_of(measurement.parameters)
     chart = people_chart(
         bars,
         axis=axis,

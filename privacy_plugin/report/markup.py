@@ -1,4 +1,4 @@
-"""HTML that cannot be injected into: text is escaped unless it was built here."""
+"""HTML elements; text is escaped unless it was built here, so that names cannot inject markup."""
 
 from collections.abc import Iterable
 from html import escape
@@ -44,7 +44,7 @@ def text(child: Child) -> Markup:
 
 
 def section(heading: str, *children: Child, identifier: str) -> Markup:
-    """Build a section with its heading, which names it for whoever cannot see it."""
+    """Build a section with its heading, which names it for screen readers."""
     return element(
         "section",
         element("h2", heading, id=identifier),

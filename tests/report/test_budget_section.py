@@ -3,7 +3,7 @@
 import pandas as pd
 
 import privacy_plugin as pp
-from privacy_plugin.report.writing import render_report
+from privacy_plugin.report.page import render_report
 from tests.randomized_policies import open_ledger, people, policy_dict
 
 

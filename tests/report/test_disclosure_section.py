@@ -6,7 +6,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.report import render_report
-from privacy_plugin.report.disclosure_curve import band_chart, curve_chart
+from privacy_plugin.report.curves import band_chart, curve_chart
 
 MEN = ["influenza", "influenza", "lung cancer", "lung cancer", "heart disease"]
 WOMEN = ["influenza", "influenza", "breast cancer", "ovarian cancer", "heart disease"]
@@ -67,7 +67,7 @@ def test_without_knowledge_there_is_no_curve():
 def test_the_drawing_stays_inside_its_box(facts, limit):
     rising = [number / facts for number in range(facts + 1)]
     drawn = ElementTree.fromstring(
-        curve_chart({"one": rising, "two": rising[::-1]}, limit=limit, said="below", description="d")
+        curve_chart({"one": rising, "two": rising[::-1]}, limit=limit, label="below", description="d")
     )
     assert drawn.get("aria-label") == "d"
     _, _, width, height = (float(number) for number in drawn.get("viewBox").split())
@@ -85,7 +85,7 @@ def test_the_drawing_stays_inside_its_box(facts, limit):
 
 def test_bands_stay_inside_the_box():
     drawn = ElementTree.fromstring(
-        band_chart([(0.0, 0.1, 1.0), (0.9, 1.0, 0.0)], limit=0.5, said="below", description="d")
+        band_chart([(0.0, 0.1, 1.0), (0.9, 1.0, 0.0)], limit=0.5, label="below", description="d")
     )
     ends = [float(line.get(name)) for line in drawn.iter("line") for name in ("x1", "x2")]
     assert min(ends) >= 42

@@ -7,12 +7,12 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.report import render_report
-from privacy_plugin.report.comparison_chart import Bar, comparison
+from privacy_plugin.report.comparison import Bar, draw_bars
 from tests.report.generated_tables import MADE, REAL, ROLES
 from tests.report.pages import Page
 
 CHANNEL = [["3/4", "1/4"], ["1/4", "3/4"]]
-NOTHING_FOUND = "nothing was found, which is no proof of privacy"
+NOTHING_FOUND = "nothing was found, which does not prove privacy"
 
 
 def page_of(*requirements: dict[str, Any], data: pd.DataFrame = MADE, population: Any = REAL) -> Page:
@@ -34,7 +34,7 @@ def test_every_share_stands_beside_its_comparison() -> None:
         {"learned_accuracy": {"target": "ill", "at_least": 0}},
     )
     records, unique, kept, size, accuracy = labels(page)
-    assert records.startswith("Repeated records beside chance: generated rows that occur in the original 75.0%")
+    assert records.startswith("Repeated records and chance: generated rows that occur in the original 75.0%")
     assert "the same, if the columns were independent 50.0%" in records
     assert "of all, if the columns were independent" in unique
     assert "frequent in both: kept 8; in the original only: lost 2; made up: false 1" in kept
@@ -69,7 +69,7 @@ def test_the_channel_and_what_the_pairs_show(prior: Any) -> None:
     assert ("under the stated prior 0.6931" in bars) is bool(prior)
     assert "shown by the pairs, at least 0." in bars
     assert channel == "The declared channel: 2 original values by 2 released values."
-    assert "It is no certificate of safety" in page.text
+    assert "It does not certify safety" in page.text
     assert "zq" not in page.text
 
 
@@ -85,7 +85,7 @@ def test_a_refuted_channel_and_a_large_one() -> None:
 
 def test_bars_stay_on_the_paper() -> None:
     bars = [Bar(name="<a>", value=float("inf"), written="infinite", tone="fails"), Bar(name="b", value=0, written="0")]
-    drawn = Page(comparison(bars, caption="c", limit=3.0, limit_words="at most 3"))
+    drawn = Page(draw_bars(bars, caption="c", limit=3.0, limit_words="at most 3"))
     places = [float(point.split(",")[0]) for tag in drawn.named("polygon") for point in str(tag["points"]).split()]
     assert max(places) <= 440
     assert min(places) >= 0

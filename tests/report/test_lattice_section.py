@@ -11,7 +11,7 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
-from privacy_plugin.report.lattice import lattice_figures
+from privacy_plugin.report.changes import lattice_figures
 
 K2 = pp.require("k_anonymity", at_least=2)
 FRAME = pd.DataFrame({"age": ["21", "25", "34", "36"], 'zip "<b>"': ["8001", "8002", "8001", "secret-zip"]})

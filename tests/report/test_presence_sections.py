@@ -8,7 +8,7 @@ import pandas as pd
 import privacy_plugin as pp
 from privacy_plugin.metrics.measurement import Spread
 from privacy_plugin.report import render_report
-from privacy_plugin.report.confidence_curve import confidence_chart, reached
+from privacy_plugin.report.curves import confidence_chart, confident_shares
 from tests.report.pages import Page
 
 REGISTER = pd.DataFrame({"age": ["zq20", "zq30", "zq40"] * 20, "city": ["zqa", "zqb"] * 30})
@@ -58,9 +58,9 @@ def test_the_curve_and_what_is_not_covered() -> None:
 
 def test_the_curve_falls_by_the_people_of_each_class() -> None:
     spread = Spread(values=np.array([1.0, 0.5, 0.5, 0.9]), people=np.array([4, 1, 2, 3]))
-    points = reached(spread)
+    points = confident_shares(spread)
     assert points == [(0.5, 1.0), (0.9, 0.7), (1.0, 0.4)]
-    drawn = confidence_chart(points, limit=0.9, said="at least 0.9", description="x < y")
+    drawn = confidence_chart(points, limit=0.9, label="at least 0.9", description="x < y")
     assert 'aria-label="x &lt; y"' in drawn
     heights = [float(point.split(",")[1]) for point in drawn.split('points="')[1].split('"')[0].split()]
     assert heights == sorted(heights)  # downwards on the page

@@ -1,5 +1,6 @@
 """The report: everything a person needs, nothing from the network, no value of the table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,10 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.plan import Plan
-from privacy_plugin.report import about, render_report, write_report
+from privacy_plugin.metrics import registry
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.report import findings as findings_section
+from privacy_plugin.report import render_report, write_report
 from privacy_plugin.report.markup import element
 from tests.report.pages import MARKERS, Page, judged, people, policy
 
@@ -199,28 +203,35 @@ def test_a_sensitive_column_without_a_limit_is_named() -> None:
     )
 
 
-def test_a_metric_adds_its_own_section(rules: pp.Policy, found: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
-    about.about("k_anonymity")
-    monkeypatch.setattr(about, "_DECLARED", dict(about._DECLARED))
-    about.report_section(
-        "k_anonymity",
-        axis="size of {unit}",
-        shows="shown",
-        hides="hidden",
-        section=lambda finding: element("p", f"own words on {finding.requirement.metric}"),
-    )
-    text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])])).text
-    assert "own words on k_anonymity" in text
-    assert "size of None" in text
-
-
-def test_a_metric_without_a_declaration_is_shown_all_the_same(
+def test_a_metric_declares_its_axis_its_limitations_and_a_picture(
     rules: pp.Policy, found: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    about.about("k_anonymity")
-    monkeypatch.setattr(about, "_DECLARED", {})
+    declared = registry.find_metric("k_anonymity")
+    own = replace(declared, axis="size of {unit}", shows="shown here", hides="hidden here", picture="own")
+    monkeypatch.setitem(registry._METRICS, "k_anonymity", own)
+    picture = {"own": lambda finding: element("p", f"own picture of {finding.requirement.metric}")}
+    monkeypatch.setattr(findings_section, "PICTURES", picture)
     text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])])).text
-    assert "meets the limit on k-anonymity as defined by Samarati 2001; Sweeney 2002" in text
+    for words in ("own picture of k_anonymity", "size of None", "shown here", "hidden here"):
+        assert words in text
+
+
+def test_a_metric_that_declares_no_words_is_described_by_its_title_and_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_METRICS", {})
+
+    def plain_metric(table: object) -> Measurement:
+        raise NotImplementedError  # only its declaration is looked at
+
+    registry.metric(title="plain", safer="lower", attacker="a", remedy="r", paper="Doe 2026")(plain_metric)
+    declared = registry.find_metric("plain_metric")
+    assert declared.shows == "The table meets the limit on plain as defined by Doe 2026."
+    assert declared.axis_of({}) == "plain"
+    assert declared.picture is None
+
+
+def test_every_picture_that_a_metric_declares_can_be_drawn() -> None:
+    declared = {metric.picture for metric in registry.metrics().values()} - {None}
+    assert declared == set(findings_section.PICTURES)
 
 
 def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged) -> None:

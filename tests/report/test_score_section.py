@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.metrics.privacy_score.dowker_complex import dowker_complex
 from privacy_plugin.report import render_report
-from privacy_plugin.report.score_complex import complex_picture
+from privacy_plugin.report.scores import complex_picture
 from tests.oracles import score as oracle
 from tests.report.pages import Page
 

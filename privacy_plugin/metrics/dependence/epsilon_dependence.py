@@ -18,7 +18,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.dependence.channel import epsilon_dependence as dependence_of
 from privacy_plugin.metrics.dependence.channel import possible_part
-from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement, Role
 from privacy_plugin.metrics.registry import metric
 
 _MOST_CELLS = 250_000
@@ -115,6 +115,33 @@ def require_channel(channel: Any, prior: Any = None, confidence: Any = 0.95) -> 
         raise ParameterError("confidence must lie between 0 and 1, both excluded")
 
 
+@dataclass(frozen=True, kw_only=True)
+class DependenceMeasurement(Measurement):
+    """The epsilon of a declared channel, with what the pairs of cells show at least."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """The declared epsilon next to what the pairs show, and to mutual information, in nats."""
+        details, refuted, prior = self.details, self.details["refuted"], self.parameters["prior"]
+        judged: Role = "reference" if refuted and not prior else "judged"
+        declared = [("declared, for any attacker", "declared_prior_free", "reference" if prior else judged)]
+        if prior:
+            declared.append(("declared, under the stated prior", "declared_epsilon", judged))
+        values: list[tuple[str, str, Role]] = [
+            *declared,
+            ("shown by the pairs, at least", "audited_lower_bound", "bad" if refuted else "reference"),
+            ("mutual information of the pairs, as counted", "information_of_the_pairs", "reference"),
+            ("mutual information, at most (of what is declared)", "information_bound", "reference"),
+        ]
+        return Comparison(
+            caption="epsilon of one cell, in nats",
+            values=tuple(
+                ComparedValue(name=name, value=details[detail], role=role, unit="number")
+                for name, detail, role in values
+            ),
+        )
+
+
 @metric(
     title="epsilon-dependence",
     safer="lower",
@@ -124,6 +151,12 @@ def require_channel(channel: Any, prior: Any = None, confidence: Any = 0.95) -> 
     "more than e to the power of {limit}",
     remedy="randomize the cells more strongly, or correct the declared channel if the data refute it",
     paper="Dorrestijn 2018",
+    axis="epsilon of one cell",
+    picture="channel",
+    shows="The declared mechanism moves no belief about one cell by more than the factor e to the power of the limit, "
+    "and the pairs of original and released cells do not refute the declaration.",
+    hides="That the declared mechanism was really used: data can refute that and never prove it. The epsilon is that "
+    "of one cell; the cells of a row add up, and so do releases. It does not certify safety.",
     smallest=0,
     check=require_channel,
 )
@@ -134,7 +167,7 @@ def epsilon_dependence(
     channel: Any,
     prior: Any = None,
     confidence: float = 0.95,
-) -> Measurement:
+) -> DependenceMeasurement:
     """Return the epsilon of the declared channel, or what the paired columns prove if that is more.
 
     `attributes`: the original column, then the released one. `channel`: P(released | original), a row for every
@@ -167,7 +200,7 @@ def epsilon_dependence(
     too_many = audit.inputs > possible.inputs or audit.outputs > possible.outputs
     shown = math.inf if too_many else audit.value
     refuted = shown > possible.prior_free or too_many
-    return Measurement(
+    return DependenceMeasurement(
         metric="epsilon_dependence",
         value=shown if refuted else declared.value,
         parameters={"attributes": list(attributes), "confidence": audit.confidence, "prior": prior is not None},

@@ -89,6 +89,12 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     remedy="merge classes by generalizing a quasi-identifier further, suppress the most exposed classes, or publish "
     "the table in buckets",
     paper="Martin, Kifer, Machanavajjhala, Gehrke, Halpern 2007",
+    axis="highest probability of naming {sensitive} in the class",
+    picture="disclosure_curve",
+    shows="An attacker who knows everybody's class, and as many further facts as stated, whichever those are, cannot "
+    "name the sensitive value of any person with the limit's probability.",
+    hides="What more facts, or facts of another kind, would give away; that is what the curve is for. Nor what the "
+    "values mean: three kinds of cancer count as three values.",
     monotone=True,
     class_rule=class_condition,
     alone={"attacker": "negations"},

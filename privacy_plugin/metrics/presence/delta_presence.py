@@ -62,6 +62,12 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     remedy="generalize a quasi-identifier one level further, in the table and the population alike, so that classes "
     "that are mostly in the table, or not at all, are merged with others",
     paper="Nergiz, Atzori, Clifton 2007; Nergiz and Clifton 2008",
+    axis="probability of being in the table",
+    shows="An attacker who knows everybody in the population, quasi-identifiers included, still cannot tell whether a "
+    "person is in the table with a probability outside the two bounds.",
+    hides="What the table shows about people once it is known that they are in it, and attackers who know more of a "
+    "person than the quasi-identifiers. It holds for the population it was compared with: with another one, "
+    "or a smaller circle of candidates, probabilities differ.",
     monotone=True,
     class_rule=class_condition,
     smallest=0,

@@ -78,6 +78,13 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     "person is in the table; the confidence that nobody can is below {limit}",
     remedy="generalize a quasi-identifier one level further, so that more people outside the table share every class",
     paper="Nergiz and Clifton 2008",
+    axis="confidence that the class is delta-present",
+    picture="confidence_curve",
+    shows="Without a list of the population, its known distributions make it at least so likely, for each class in the "
+    "table by itself, that the probability of being in the table lies between the two bounds.",
+    hides="All classes at once: that it holds for every one of them may be far less likely. Dependence between "
+    "columns: they are taken as independent outside the table, as Nergiz and Clifton assume. Nor people whose "
+    "combination of values occurs in no class: they surely are not in the table.",
     smallest=0,
     largest=1,
     check=require_knowledge,

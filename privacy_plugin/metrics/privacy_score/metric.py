@@ -73,6 +73,12 @@ def require_score_options(
     remedy="generalize or leave out a column that the most revealing combinations name, or add records that break "
     "them (greedy_repair)",
     paper="White 2021 (Database Privacy Score)",
+    axis="privacy score",
+    picture="score_distribution",
+    shows="Likelihood times danger of what follows with certainty from any set of attributes that an attacker may know "
+    "stays below the limit: on average, for everybody, or for all but a share of the people.",
+    hides="What is merely likely (unless a confidence below 1 is asked for), what a single record among the average "
+    "gives away, and whether the weights are right: they are a person's judgement.",
     smallest=0,
     largest=1,
     check=require_score_options,

@@ -1,25 +1,25 @@
-"""What the verdict does and does not show, metric by metric."""
+"""Limitations: what the verdict does and does not show, metric by metric."""
 
-from privacy_plugin.report.about import about
+from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, element, section, table
 
 
-def honesty(content: ReportContent) -> Markup:
+def limitations(content: ReportContent) -> Markup:
     """Say for every metric of the policy what a pass means, and what it does not."""
     metrics = dict.fromkeys(requirement.metric for requirement in content.policy.requirements)
-    titles = {requirement.metric: requirement.definition.title for requirement in content.policy.requirements}
-    rows: list[list[Child]] = [[titles[name], about(name).shows, about(name).hides] for name in metrics]
+    declared = [find_metric(name) for name in metrics]
+    rows: list[list[Child]] = [[metric.title, metric.shows, metric.hides] for metric in declared]
     return section(
         "What this does and does not show",
         element(
             "p",
             "The verdict holds for this table, under this policy, against the attackers described above. It is a "
-            "measurement, not legal advice, and no proof that a person can never be recognized:",
+            "measurement, not legal advice, and does not prove that a person can never be recognized:",
         ),
         element("ul", [element("li", words) for words in _GENERAL + _unlimited(content)]),
         table("Metric by metric", ["metric", "a pass shows", "it does not show"], rows),
-        identifier="honesty",
+        identifier="limitations",
     )
 
 

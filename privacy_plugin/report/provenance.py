@@ -1,4 +1,4 @@
-"""What was judged: the data, the roles of its columns, the policy, and what was assumed."""
+"""Provenance: the data, the roles of its columns, the policy, what was assumed, and the certificate."""
 
 import platform
 
@@ -18,7 +18,7 @@ _ROLE_WORDS = {
 }
 
 
-def judged(content: ReportContent) -> Markup:
+def provenance(content: ReportContent) -> Markup:
     """Identify exactly what the verdicts are about."""
     policy, final = content.policy, content.final
     pairs: list[tuple[str, Child]] = [
@@ -55,7 +55,7 @@ def _fingerprint(final: Verdict, *, certified: bool) -> list[Child]:
     if taken is None:
         return ["in the certificate" if certified else "not taken"]
     if not final.passed:
-        return ["not told: whoever has it can try guesses of rows that are not released"]
+        return ["not shown: it would let a reader try guesses of rows that are not released"]
     return [element("code", taken.digest), f" ({taken.scheme})"]
 
 
@@ -95,3 +95,45 @@ def _assumptions(content: ReportContent) -> list[str]:
         uses = {r.definition.second_table for r in policy.requirements} - {None}
         words += [f"Compared with {policy.population!r}: {SECOND_TABLES[str(use)]}." for use in uses]
     return words
+
+
+def certificate_section(content: ReportContent) -> Markup:
+    """Show what the certificate signs, against which the release step checks the table."""
+    certificate = content.certificate
+    if certificate is None:
+        return Markup("")
+    signed = certificate.content
+    fingerprint = signed.get("fingerprint") or {}
+    people, population = signed.get("people_fingerprint"), signed.get("population_fingerprint")
+    versions = signed.get("versions") or {}
+    pairs: list[tuple[str, Child]] = [
+        ("Says", "passed" if certificate.passed else "refused: nothing may be released"),
+        ("Dataset", str(signed.get("dataset"))),
+        *([("Partition", str(signed.get("partition")))] if signed.get("partition") else []),
+        ("Judged at", str(signed.get("judged_at"))),
+        ("Rows", f"{signed.get('rows', 0):,}"),
+        ("Policy digest", element("code", str(signed.get("policy_digest")))),
+        ("Fingerprint", element("code", str(fingerprint.get("digest", "none")))),
+        *([("Fingerprint with the unit, sealed", element("code", str(people["digest"])))] if people else []),
+        *(
+            [("Fingerprint of the population, sealed", element("code", str(population["digest"])))]
+            if population
+            else []
+        ),
+        ("Signature", element("code", certificate.signature)),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
+    ]
+    return section(
+        "Certificate",
+        element(
+            "p",
+            "The release step takes the fingerprint of the very copy it is about to publish and compares it with this "
+            "certificate: other data, another policy or a changed certificate cannot be released. Where people are "
+            "counted by a unit column, a population is compared with or a budget is limited, it looks at those again; "
+            "what is not released is sealed with the key, so that a reader without it cannot try guesses of the "
+            "rows. "
+            "The signature is a keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",
+        ),
+        definitions(pairs),
+        identifier="certificate",
+    )

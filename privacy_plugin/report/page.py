@@ -10,24 +10,22 @@ from privacy_plugin.errors import ParameterError, kind_of
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.report.banner import banner
-from privacy_plugin.report.certified import certified
-from privacy_plugin.report.change import change
+from privacy_plugin.report.banner import banner, overview
+from privacy_plugin.report.changes import changes
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.findings import findings
-from privacy_plugin.report.honesty import honesty
-from privacy_plugin.report.judged import judged
+from privacy_plugin.report.limitations import limitations
 from privacy_plugin.report.markup import Markup, element
-from privacy_plugin.report.overview import overview
+from privacy_plugin.report.provenance import certificate_section, provenance
 
 SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     banner,
     overview,
     findings,
-    change,
-    judged,
-    certified,
-    honesty,
+    changes,
+    provenance,
+    certificate_section,
+    limitations,
 )
 
 # The browser itself refuses whatever this page might try to load.

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privacy_plugin.metrics.measurement import Spread
-from privacy_plugin.report.bins import bars_of
+from privacy_plugin.report.histogram import bars_of
 from privacy_plugin.requirements.requirement import require
 
 sizes = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
@@ -96,9 +96,9 @@ def test_values_that_are_no_numbers_lose_nobody(value: float) -> None:
     assert sum(bar.fails + bar.meets for bar in only.bars) == 1
 
 
-def test_what_stands_beside_each_other_has_the_same_bars():
+def test_histograms_next_to_each_other_have_the_same_bars():
     limit, before, after = require("k_anonymity", at_least=11).limit, spread([1, 2, 3] * 9), spread(range(11, 400))
-    one, other = bars_of(before, limit, beside=[after]), bars_of(after, limit, beside=[before])
+    one, other = bars_of(before, limit, others=[after]), bars_of(after, limit, others=[before])
     assert (one.edges, one.limits) == (other.edges, other.limits)
     assert [bar.label for bar in one.bars] == [bar.label for bar in other.bars]
     assert sum(bar.fails for bar in one.bars) == before.people.sum()

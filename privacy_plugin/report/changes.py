@@ -1,17 +1,42 @@
-"""Pictures of a search: the lattice of generalizations by loss and by whether they are allowed, and loss against k."""
+"""What an anonymizer changed: its levels, what it cost, and pictures of the search that found it."""
 
 import math
 from collections.abc import Sequence
 
 from privacy_plugin.anonymizers.base import LatticeResult
+from privacy_plugin.description import ColumnLevel
 from privacy_plugin.generalization.class_conditions import least_size
 from privacy_plugin.generalization.plan import LatticeNode
+from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.drawing import Point, drawing, line, words
-from privacy_plugin.report.markup import Child, Markup, element
+from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 
 _WIDTH, _MARGIN = 640.0, 26.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
 _PALEST = 0.2
+
+
+def changes(content: ReportContent) -> Markup:
+    """Show what the anonymizer describes, and pictures of its search where it recorded one."""
+    if content.plan is None:
+        return Markup("")
+    described = content.plan.describe()
+    pairs: list[tuple[str, Child]] = [(name[:1].upper() + name[1:], value) for name, value in described.rows]
+    rows: list[list[Child]] = [[element("code", one.column), _steps(one), one.meaning] for one in described.levels]
+    figures = lattice_figures(content.plan) if isinstance(content.plan, LatticeResult) else []
+    return section(
+        "What was changed",
+        definitions(pairs),
+        table("Level of every quasi-identifier", ["column", "level", "its values became"], rows) if rows else None,
+        element("ul", [element("li", note) for note in described.notes]) if described.notes else None,
+        element("div", figures, class_="columns") if figures else None,
+        identifier="change",
+    )
+
+
+def _steps(column: ColumnLevel) -> list[Child]:
+    steps = [element("i", class_="on" if step <= column.level else None) for step in range(1, column.height + 1)]
+    return [element("span", steps, class_="levels", aria_hidden="true"), f" {column.position}"]
 
 
 def lattice_figures(plan: LatticeResult) -> list[Markup]:
@@ -39,7 +64,7 @@ def _lattice_key(plan: LatticeResult) -> str:
 
 
 def _lattice(plan: LatticeResult) -> Markup:
-    """A Hasse diagram, one row a sum of levels."""
+    """Draw a Hasse diagram with a row for every sum of levels."""
     rows: dict[int, list[LatticeNode]] = {}
     for node in plan.lattice:
         rows.setdefault(sum(node.levels), []).append(node)
@@ -78,7 +103,7 @@ def _higher(node: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _mark(plan: LatticeResult, node: LatticeNode, names: Sequence[str], at: Point, radius: float) -> list[Markup]:
-    """Draw a node; who cannot tell the colours apart sees circles and squares."""
+    """Draw a node; circles and squares serve readers who cannot distinguish the colours."""
     losses = [other.loss for other in plan.lattice]
     span = max(losses) - min(losses)
     strength = 1 - (1 - _PALEST) * ((node.loss - min(losses)) / span if span else 0.0)
@@ -137,8 +162,8 @@ def _trade_off(plan: LatticeResult) -> Markup:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     marks.append(element("polyline", points=path, fill="none", stroke="var(--chart-meets)", stroke_width="2"))
     marks.append([_circle(place, 3, fill="var(--chart-meets)") for place in places])
-    told = "; ".join(f"k {k}: {loss:.4g}" for k, loss in curve) + "".join(f"; k {k}: not possible" for k in lost)
-    return drawing(*marks, width=440, height=222, description=f"Line chart: least loss for every k. {told}.")
+    listed = "; ".join(f"k {k}: {loss:.4g}" for k, loss in curve) + "".join(f"; k {k}: not possible" for k in lost)
+    return drawing(*marks, width=440, height=222, description=f"Line chart: least loss for every k. {listed}.")
 
 
 def _round_end(highest: float) -> float:
