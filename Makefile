@@ -1,12 +1,11 @@
-# make demo   the reference pipeline: red gate, explanation, generalization, green gate, certified release, report
-# make test   the tests (PostgreSQL, Spark and browser tests run where those are installed, and say when they are not)
-# Both set everything up first; they need Python 3.11 or newer and make, nothing else.
+# make demo   run the reference pipeline: red gate, explanation, generalization, green gate, certified release, report
+# make test   run the tests (without PostgreSQL, Java or Chromium, their tests are skipped)
+# Both set up .venv first; they need Python 3.11 or newer and make.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-# The locks are complete: what they list is installed, checked by hash, and nothing is resolved anew. uv does it in a
-# fraction of pip's time; where it cannot be had, pip does it.
+# The locks list every package with its hash, so nothing is resolved at installation. uv is faster; pip is the fallback.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 install = { $(PIP) uv && $(BIN)/uv pip install -q --python $(BIN)/python --no-deps $(1); } || $(PIP) --no-deps $(1)
 DEMO_FOLDER ?= demo-output
@@ -38,7 +37,7 @@ docs: .venv/dev
 	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin
 	$(BIN)/pdoc --output-directory site privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
 
-# The locks: exact versions with hashes for development; users get the ranges of pyproject.toml.
+# The locks pin exact versions with hashes for development; users get the ranges of pyproject.toml.
 lock:
 	$(PIP) uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -51,13 +50,13 @@ lock:
 	$(PYTHON) -m venv .venv
 
 .venv/demo: .venv/bin/python requirements-demo.lock pyproject.toml
-	@echo "Installing what the demo needs into .venv (once) ..."
+	@echo "Installing the packages of the demo into .venv (once) ..."
 	@$(call install,--requirement requirements-demo.lock)
 	@$(call install,--editable .)
 	@touch $@
 
 .venv/dev: .venv/bin/python requirements.lock pyproject.toml
-	@echo "Installing everything for development into .venv (once) ..."
+	@echo "Installing the development packages into .venv (once) ..."
 	@$(call install,--requirement requirements.lock)
 	@$(call install,--editable .)
 	@touch $@

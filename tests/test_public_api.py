@@ -1,4 +1,4 @@
-"""The public names, called as they are documented, on a pandas frame; and what importing the package costs."""
+"""The public names, called as documented on a pandas frame, and what importing the package loads."""
 
 import ast
 import inspect
@@ -30,16 +30,16 @@ HEAVY = (
 )
 QI = ["age", "zip"]
 
-# Imports the second module where the first package is not installed.
+# Import the second module as if the first package were not installed.
 WITHOUT_A_PACKAGE = """
 import importlib, sys
-package, door = sys.argv[1:]
+package, module = sys.argv[1:]
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == package:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
-importlib.import_module(door)
+importlib.import_module(module)
 """
 
 
@@ -72,7 +72,7 @@ def test_every_declared_metric_is_a_public_function():
     assert missing == []
 
 
-def test_every_error_has_the_one_root():
+def test_every_error_is_a_privacy_plugin_error():
     found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if kind.__module__ == errors.__name__]
     assert len(found) > 8
     assert all(issubclass(kind, pp.PrivacyPluginError) for kind in found)
@@ -173,21 +173,21 @@ def test_signatures_are_those_of_the_metrics():
     assert pp.k_anonymity.__doc__.startswith("Return the size of the smallest class")
 
 
-def test_a_misspelt_argument_is_told_with_the_valid_ones(data):
+def test_a_misspelt_argument_is_answered_with_the_valid_ones(data):
     with pytest.raises(pp.PrivacyPluginError, match="quasi_identifiers"):
         pp.k_anonymity(data, quasi_identifier=QI)
 
 
 @pytest.mark.parametrize(
-    ("door", "package", "extra"),
+    ("module", "package", "extra"),
     [
         ("privacy_plugin.orchestration", "dagster", "dagster"),
         ("privacy_plugin.expectations", "great_expectations", "gx"),
     ],
 )
-def test_a_door_without_its_host_says_what_to_install(door, package, extra):
+def test_a_module_without_its_host_names_the_extra(module, package, extra):
     run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_A_PACKAGE, package, door], capture_output=True, text=True, check=False
+        [sys.executable, "-c", WITHOUT_A_PACKAGE, package, module], capture_output=True, text=True, check=False
     )
     assert "ModuleNotFoundError: this needs" in run.stderr
     assert f"pip install 'privacy-plugin[{extra}]'" in run.stderr
