@@ -1,4 +1,4 @@
-"""The commands together: `privacy-plugin init | check | anonymize | report | ledger | demo`."""
+"""The commands together: `privacy-plugin init | hierarchy | check | anonymize | report | ledger | demo`."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ import privacy_plugin
 from privacy_plugin.cli.anonymize import anonymize
 from privacy_plugin.cli.check import check
 from privacy_plugin.cli.demo import demo
+from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
 from privacy_plugin.cli.ledger import ledger
 from privacy_plugin.cli.report import report
@@ -24,7 +25,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, check, anonymize, report, ledger, demo):
+for function in (init, hierarchy, check, anonymize, report, ledger, demo):
     app.command()(function)
 
 
