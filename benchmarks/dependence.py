@@ -4,8 +4,8 @@ Run from the project's root: python benchmarks/dependence.py; about a CPU minute
 100), from the secure source, so numbers vary from run to run. uscensus is not here. The audits of tables 5 to 8 have a
 benchmark of their own.
 
-The thesis states epsilon 0.1 without a unit. Randomizing cells, as it does, 0.1 a cell is 0.8 to 1.7 a row here; "a
-row" protects a whole row with delta 1e-6. docs/evaluation-dependence.md reads the numbers.
+The thesis states epsilon 0.1 without a unit. Randomizing cells, as it does, 0.1 per cell is 0.8 to 1.7 per row here;
+"per row" protects a whole row with delta 1e-6. docs/evaluation-dependence.md reads the numbers.
 """
 
 import time
@@ -69,14 +69,14 @@ def generated(table: pp.FrequencyTable) -> dict[str, tuple[str, pp.FrequencyTabl
     found = {"without noise": ("-", without_noise(table))}
     for unit, epsilon in BUDGETS:
         made = pp.synthesize(table, columns=table.columns, epsilon=epsilon, unit=unit)
-        found[f"{epsilon} a {unit}"] = (f"{made.ledger.epsilon_row:.3g}", made.frequencies)
+        found[f"{epsilon} per {unit}"] = (f"{made.ledger.epsilon_row:.3g}", made.frequencies)
     return found
 
 
 def other_tables(data: dict[str, pp.FrequencyTable]) -> None:
     print("\ntables 2 to 4: itemsets kept, lost, made up; NFD of the kept; naive Bayes, tested on the original")
     print(
-        f"{'database':<10} {'epsilon':<14} {'(a row)':>8} {'kept':>7} {'lost':>7} {'false':>8} {'NFD':>7} "
+        f"{'database':<10} {'epsilon':<14} {'(per row)':>9} {'kept':>7} {'lost':>7} {'false':>8} {'NFD':>7} "
         f"{'Bayes %':>8}"
     )
     for name, table in data.items():

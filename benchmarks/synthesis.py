@@ -7,10 +7,10 @@ model itself loses.
 How to compare it with the thesis (Dorrestijn 2018, tables 2 and 3: 20,231 kept, 1,289 lost, 346 false of 21,519 at a
 claimed epsilon of 0.1): that cannot be had by its own mechanism. Randomizing cells with epsilon 0.1, the standard error
 of a support among 48,842 rows is 0.045 for one item, 0.45 for a pair and 4.5 for a triple, and a row of 15 cells has
-spent 1.5; fresh randomness for each of 26,573 itemsets would be 2,657 a row. The last lines show what is left of it.
+spent 1.5; fresh randomness for each of 26,573 itemsets would be 2,657 per row. The last lines show what is left of it.
 Few repeated records (tables 5 and 6) show nothing by themselves: see what independent columns repeat.
 
-Wanted: without noise 25,500 kept, NFD .03; epsilon 1 a row without the class given 24,800, .05, naive Bayes .825.
+Wanted: without noise 25,500 kept, NFD .03; epsilon 1 per row without the class given 24,800, .05, naive Bayes .825.
 """
 
 import time
@@ -48,7 +48,7 @@ def runs(data: pp.FrequencyTable) -> Iterator[tuple[str, Callable[[], pp.Frequen
     yield "without noise, the thesis' own tree", lambda: decoded(data, lambda rows: literal_tree(ExactRows(coded=rows)))
     for unit, epsilon, model, given in RUNS:
         made = {"columns": data.columns, "epsilon": epsilon, "unit": unit, "model": model, "given": given}
-        name = f"epsilon {epsilon} a {unit}, {'class given' if given else model or 'code tree'}"
+        name = f"epsilon {epsilon} per {unit}, {'class given' if given else model or 'code tree'}"
         yield name, lambda made=made: pp.synthesize(data, **made).frequencies
 
 
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def seeded(data: pp.FrequencyTable) -> None:
-    """Several draws at epsilon 1 a row that can be repeated: how much they differ."""
+    """Several draws at epsilon 1 per row that can be repeated: how much they differ."""
     found = []
     for seed in SEEDS:
         made = pp.synthesize(data, columns=data.columns, epsilon=1, generator=np.random.default_rng(seed)).frequencies
@@ -90,7 +90,7 @@ def seeded(data: pp.FrequencyTable) -> None:
         found.append((itemsets.kept, itemsets.nfd, accuracy(made, data, CLASS)))
     kept, nfd, bayes = np.array(found, dtype=np.float64).T
     print(
-        f"epsilon 1 a row, code tree, {len(found)} seeds: kept {kept.min():,.0f} to {kept.max():,.0f} (mean "
+        f"epsilon 1 per row, code tree, {len(found)} seeds: kept {kept.min():,.0f} to {kept.max():,.0f} (mean "
         f"{kept.mean():,.0f}), NFD {nfd.min():.3f} to {nfd.max():.3f}, Bayes {bayes.min():.4f} to {bayes.max():.4f} "
         f"(mean {bayes.mean():.4f})"
     )
