@@ -76,7 +76,7 @@ def generated(table: pp.FrequencyTable) -> dict[str, tuple[str, pp.FrequencyTabl
 def other_tables(data: dict[str, pp.FrequencyTable]) -> None:
     print("\ntables 2 to 4: itemsets kept, lost, made up; NFD of the kept; naive Bayes, tested on the original")
     print(
-        f"{'database':<10} {'epsilon':<14} {'(per row)':>9} {'kept':>7} {'lost':>7} {'false':>8} {'NFD':>7} "
+        f"{'database':<10} {'epsilon':<14} {'per row':>8} {'kept':>7} {'lost':>7} {'false':>8} {'NFD':>7} "
         f"{'Bayes %':>8}"
     )
     for name, table in data.items():

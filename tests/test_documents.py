@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 import privacy_plugin as pp
 from privacy_plugin.cli.app import app
+from privacy_plugin.frequency.vocabulary import vocabulary_names
 from privacy_plugin.orchestration import PrivacyGateComponent
+from privacy_plugin.requirements.specification import RULES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,6 +31,8 @@ RUN = {
     ("operating.md", "yaml"): 1,
     ("policy.md", "yaml"): 1,
     ("randomized-releases.md", "yaml"): 1,
+    ("tutorial.md", "python"): 1,
+    ("tutorial.md", "yaml"): 1,
     ("which-metric.md", "yaml"): 1,
 }
 FOLDERS = ("privacy_plugin", "tests", "benchmarks", "docs", "expectations")
@@ -97,6 +101,12 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_policy_md_lists_every_kind_of_hierarchy_and_vocabulary() -> None:
+    text = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    assert [name for name in RULES if f"`{name}:" not in text] == []
+    assert [name for name in vocabulary_names() if f"`{name}`" not in text and f"vocabulary: {name}`" not in text] == []
+
+
 def test_the_requirements_of_which_metric(tmp_path: Path) -> None:
     """A part of a policy: it loads once dataset and columns are there."""
     (part,) = blocks(ROOT / "docs" / "which-metric.md", "yaml")
@@ -154,6 +164,27 @@ def test_the_commands_of_randomized_releases(folder: Path, monkeypatch: pytest.M
     frame[["patient_id", "sex", "zip"]].to_csv("visits.csv", index=False)
     outcomes = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in commands(document)]
     assert outcomes == [("ledger", 0), ("anonymize", 0), ("check", 0), ("ledger", 0)]
+
+
+def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command ends with the exit code that stands behind it."""
+    document = ROOT / "docs" / "tutorial.md"
+    monkeypatch.chdir(tmp_path)
+    run(blocks(document, "python"))
+    (tmp_path / "policy.yaml").write_text(blocks(document, "yaml")[0], encoding="utf-8")
+    lines = re.findall(
+        r"^    privacy-plugin (.*?) +# exit code (\d)$", document.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(lines) == len(commands(document)) == 7
+    for command, code in lines:
+        assert (command, CliRunner().invoke(app, shlex.split(command)).exit_code) == (command, int(code))
+    released = pd.read_csv("released.csv", dtype=str)
+    assert "[20, 25)" in set(released["age"])
+    assert "8004*" in set(released["zip"])
+    assert "patient_id" not in released
+    proposal = (tmp_path / "proposal.yaml").read_text(encoding="utf-8")
+    assert re.search(r"together make 8[23]\.\d% of the people unique", proposal)
+    assert "# cost: <role>" in proposal
 
 
 def run(texts: list[str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def distributions(clone: Path) -> Path:
 
 def test_there_are_no_symbolic_links(tracked: list[str]) -> None:
     assert [line for line in tracked if line.startswith("120000")] == []
+
+
+def test_every_data_file_of_the_package_is_declared(tracked: list[str]) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    package = ROOT / "privacy_plugin"
+    packaged = {path for pattern in declared["package-data"]["privacy_plugin"] for path in package.glob(pattern)}
+    files = {ROOT / line.split("\t", 1)[1] for line in tracked}
+    missing = {path for path in files if package in path.parents and path.suffix != ".py"} - packaged
+    assert missing == set()
 
 
 @pytest.mark.great_expectations
