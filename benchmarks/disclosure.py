@@ -104,7 +104,7 @@ def growth() -> None:
         print(f"{classes:12,d} {spent:12.2f} s {other:10.2f} s   {1e6 * spent / classes:10.2f}")
 
 
-def beside_the_paper() -> None:
+def compare_with_paper() -> None:
     rows = np.random.default_rng(2).integers(1, 40, size=(400, 14))
     start = time.process_time()
     theirs = plain_disclosure(rows.tolist(), FACTS)
@@ -203,7 +203,7 @@ def buckets(frame: pd.DataFrame) -> None:
 def main() -> None:
     warm_up()
     growth()
-    beside_the_paper()
+    compare_with_paper()
     frame = adult()
     if frame is not None:
         figure_5(frame)

@@ -36,7 +36,7 @@ QUOTED = {  # processor seconds of ARX's own search, measured on another machine
 }
 
 
-def adult() -> tuple[pd.DataFrame, dict[str, Hierarchy]] | None:
+def read_adult() -> tuple[pd.DataFrame, dict[str, Hierarchy]] | None:
     folder = Path(os.environ.get("PRIVACY_PLUGIN_DATA", "../shared/data")) / "adult"
     if not (folder / "adult_30162.csv").exists():
         print("skipped: adult_30162.csv not found; set PRIVACY_PLUGIN_DATA")
@@ -45,7 +45,7 @@ def adult() -> tuple[pd.DataFrame, dict[str, Hierarchy]] | None:
     return frame, {name: pp.read_hierarchy(folder / f"adult_hierarchy_{name}.csv") for name in frame.columns}
 
 
-def seconds(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
+def measure_seconds(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     best, result = float("inf"), None
     for _ in range(repeats):
         start = time.process_time()
@@ -54,7 +54,7 @@ def seconds(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
     return best, result
 
 
-def by_pandas(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int) -> tuple[float, dict[Any, int]]:
+def count_by_pandas(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int) -> tuple[float, dict[Any, int]]:
     """Return the suppressed rows of a sample of nodes, and the time that all nodes would take."""
     maps = {
         name: [{v: h.generalize(v, n) for v in frame[name].unique()} for n in range(h.height + 1)]
@@ -85,27 +85,27 @@ def check_sample(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], foun
     assert all(counts[node] == suppressed for node, suppressed in found.items())
 
 
-def searches(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy], slow: float) -> None:
+def time_searches(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy], slow: float) -> None:
     print(f"{'search, k = 5, grouping of the frame included':56s} {'time':>9s} {'ratio':>9s}  result")
     for share, loss in product((0.0, 0.05), LOSSES):
-        spent, found = seconds(lambda share=share, loss=loss: plan(frame, hierarchies, share, loss))
+        spent, found = measure_seconds(lambda share=share, loss=loss: make_plan(frame, hierarchies, share, loss))
         words = f"{share:.0%} suppression, {loss}"
         print(
             f"{words:56s} {1000 * spent:6.0f} ms {slow / spent:7,.0f} x  "
             f"loss {found.loss:.6g}, {found.suppressed:,} suppressed, {found.nodes_visited:,} nodes visited, "
-            f"{len(found.minimal_nodes):,} minimal{ratio_to_arx(words, spent)}"
+            f"{len(found.minimal_nodes):,} minimal{describe_arx_ratio(words, spent)}"
         )
 
 
-def ratio_to_arx(what: str, spent: float) -> str:
+def describe_arx_ratio(what: str, spent: float) -> str:
     return f"; ARX, quoted, {QUOTED[what]} s: {QUOTED[what] / spent:.1f} x" if what in QUOTED else ""
 
 
-def plan(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy], share: float, loss: str = "precision") -> pp.Plan:
+def make_plan(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy], share: float, loss: str = "precision") -> pp.Plan:
     return pp.generalize(frame, hierarchies=hierarchies, requirements=[K5], max_suppression=share, loss=loss)
 
 
-def with_a_sensitive_column(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
+def time_sensitive_searches(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
     others = {name: h for name, h in hierarchies.items() if name != "occupation"}
     kinds = {
         "distinct l = 3": pp.require("l_diversity", at_least=3),
@@ -114,27 +114,27 @@ def with_a_sensitive_column(frame: pd.DataFrame, hierarchies: dict[str, Hierarch
     }
     for (name, requirement), share in product(kinds.items(), (0.0, 0.05)):
         given = {"hierarchies": others, "requirements": [K5, requirement], "sensitive": "occupation"}
-        spent, found = seconds(lambda s=share, g=given: pp.generalize(frame, **g, max_suppression=s), repeats=2)
+        spent, found = measure_seconds(lambda s=share, g=given: pp.generalize(frame, **g, max_suppression=s), repeats=2)
         words = f"{share:.0%} suppression, k = 5 and {name}, 4,320 nodes"
         print(
             f"{words:56s} {1000 * spent:6.0f} ms {'':9s}  loss {found.loss:.6g}, {found.suppressed:,} suppressed"
-            f"{ratio_to_arx(name, spent) if share else ''}"
+            f"{describe_arx_ratio(name, spent) if share else ''}"
         )
 
 
-def against_further_facts(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
+def time_disclosure_searches(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
     """Bound the maximum disclosure of the occupation with 5% suppression; the last limit cannot be met."""
     others = {name: h for name, h in hierarchies.items() if name != "occupation"}
     for facts, below in ((1, 0.5), (3, 0.3), (3, 0.2)):
         asked = pp.require("maximum_disclosure", knowledge=facts, below=below)
         given = {"hierarchies": others, "requirements": [asked], "sensitive": "occupation", "max_suppression": 0.05}
-        spent, found = seconds(lambda g=given: _plan_or_refusal(frame, **g), repeats=2)
+        spent, found = measure_seconds(lambda g=given: _describe_plan(frame, **g), repeats=2)
         print(
             f"{f'5% suppression, {facts} facts below {below}, 4,320 nodes':56s} {1000 * spent:6.0f} ms {'':9s}  {found}"
         )
 
 
-def _plan_or_refusal(frame: pd.DataFrame, **given: Any) -> str:
+def _describe_plan(frame: pd.DataFrame, **given: Any) -> str:
     try:
         found = pp.generalize(frame, **given)
     except InfeasibleError:
@@ -142,36 +142,38 @@ def _plan_or_refusal(frame: pd.DataFrame, **given: Any) -> str:
     return f"loss {found.loss:.6g}, {found.suppressed:,} suppressed; {found.search}"
 
 
-def with_a_population(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
+def time_presence_searches(frame: pd.DataFrame, hierarchies: dict[str, Hierarchy]) -> None:
     """Publish every tenth row; who is among them is the secret."""
     some = frame.iloc[::10]
     for share, low in ((0.0, 0.05), (0.05, 0)):
         asked = pp.require("delta_presence", between=(low, 0.15))
         given = {"hierarchies": hierarchies, "requirements": [asked], "population": frame}
-        spent, found = seconds(lambda s=share, g=given: pp.generalize(some, **g, max_suppression=s), repeats=2)
+        spent, found = measure_seconds(lambda s=share, g=given: pp.generalize(some, **g, max_suppression=s), repeats=2)
         name = f"delta-presence ({low}, 0.15)"
         print(
             f"{f'{share:.0%} suppression, {name}, 12,960 nodes':56s} {1000 * spent:6.0f} ms {'':9s}  "
             f"loss {found.loss:.6g}, {found.suppressed:,} suppressed, {found.nodes_visited:,} nodes visited"
-            f"{ratio_to_arx(name, spent)}"
+            f"{describe_arx_ratio(name, spent)}"
         )
 
 
 def main() -> None:
-    data = adult()
+    data = read_adult()
     if data is None:
         return
     frame, hierarchies = data
-    loading, _ = seconds(lambda: plan(frame, hierarchies, 0.05), repeats=1)
+    loading, _ = measure_seconds(lambda: make_plan(frame, hierarchies, 0.05), repeats=1)
     print(f"the first search of a process, compiled code loaded (the first time ever: made) {loading:.2f} s")
-    slow, sample = by_pandas(frame, hierarchies, 5)
+    slow, sample = count_by_pandas(frame, hierarchies, 5)
     check_sample(frame, hierarchies, sample)
     print(f"one pandas map and grouping a node, 12,960 nodes: {slow:,.0f} s (from {SAMPLED} of them)\n")
-    searches(frame, hierarchies, slow)
-    with_a_sensitive_column(frame, hierarchies)
-    against_further_facts(frame, hierarchies)
-    with_a_population(frame, hierarchies)
-    spent, curve = seconds(lambda: loss_against_k(frame, hierarchies=hierarchies, max_suppression=0.05), repeats=1)
+    time_searches(frame, hierarchies, slow)
+    time_sensitive_searches(frame, hierarchies)
+    time_disclosure_searches(frame, hierarchies)
+    time_presence_searches(frame, hierarchies)
+    spent, curve = measure_seconds(
+        lambda: loss_against_k(frame, hierarchies=hierarchies, max_suppression=0.05), repeats=1
+    )
     points = ", ".join(f"{point.k}: {point.loss:.4f}" for point in curve if point.loss is not None)
     print(f"\nleast loss against k at 5%, one walk a k, {spent:.2f} s: {points}")
 

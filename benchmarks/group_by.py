@@ -39,7 +39,7 @@ TARGET = 1.1
 Side = Callable[[], Any]
 
 
-def people(rows: int, part: int = 0) -> pd.DataFrame:
+def generate_people(rows: int, part: int = 0) -> pd.DataFrame:
     """Generate a register with skewed ages and postal codes, some missing; each part has other people."""
     generator = np.random.default_rng(7 + part)
     ages = np.clip(generator.normal(45, 20, rows), 0, 99).astype(int)
@@ -59,11 +59,11 @@ def people(rows: int, part: int = 0) -> pd.DataFrame:
     ).astype({"born": "datetime64[s]"})
 
 
-def pandas_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+def prepare_pandas(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
     return frame, lambda: frame.groupby(COLUMNS, dropna=False, sort=False).size()
 
 
-def database_sides(engine: sa.Engine) -> tuple[Any, Side]:
+def prepare_database(engine: sa.Engine) -> tuple[Any, Side]:
     query = f"SELECT {', '.join(COLUMNS)}, count(*) FROM people GROUP BY {', '.join(COLUMNS)}"
 
     def own() -> Any:
@@ -73,7 +73,7 @@ def database_sides(engine: sa.Engine) -> tuple[Any, Side]:
     return sql_table(engine, "people"), own
 
 
-def duckdb_engine(frames: Iterable[pd.DataFrame], folder: Path) -> sa.Engine:
+def load_duckdb(frames: Iterable[pd.DataFrame], folder: Path) -> sa.Engine:
     engine = sa.create_engine(f"duckdb:///{folder}/people.duckdb")
     with engine.begin() as connection:
         raw: Any = connection.connection.driver_connection
@@ -85,25 +85,25 @@ def duckdb_engine(frames: Iterable[pd.DataFrame], folder: Path) -> sa.Engine:
     return engine
 
 
-def duckdb_frame_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
-    return duckdb_native_sides(duckdb_engine([frame], folder), "df")
+def prepare_duckdb_frame(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    return prepare_duckdb_native(load_duckdb([frame], folder), "df")
 
 
-def duckdb_arrow_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
-    return duckdb_native_sides(duckdb_engine([frame], folder), "to_arrow_table")
+def prepare_duckdb_arrow(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    return prepare_duckdb_native(load_duckdb([frame], folder), "to_arrow_table")
 
 
-def duckdb_coded_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
-    data, own = duckdb_arrow_sides(frame, folder)
+def prepare_duckdb_coded(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    data, own = prepare_duckdb_arrow(frame, folder)
     return data, lambda: [column.dictionary_encode() for column in own().columns[:-1]]
 
 
-def duckdb_tenfold_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
-    engine = duckdb_engine((people(len(frame), part) for part in range(10)), folder)
-    return duckdb_native_sides(engine, "to_arrow_table")
+def prepare_duckdb_tenfold(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    engine = load_duckdb((generate_people(len(frame), part) for part in range(10)), folder)
+    return prepare_duckdb_native(engine, "to_arrow_table")
 
 
-def duckdb_native_sides(engine: sa.Engine, form: str) -> tuple[Any, Side]:
+def prepare_duckdb_native(engine: sa.Engine, form: str) -> tuple[Any, Side]:
     query = f"SELECT {', '.join(COLUMNS)}, count(*) FROM people GROUP BY {', '.join(COLUMNS)}"
 
     def own() -> Any:
@@ -114,17 +114,17 @@ def duckdb_native_sides(engine: sa.Engine, form: str) -> tuple[Any, Side]:
     return sql_table(engine, "people"), own
 
 
-def duckdb_rows_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
-    return database_sides(duckdb_engine([frame], folder))
+def prepare_duckdb_rows(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+    return prepare_database(load_duckdb([frame], folder))
 
 
-def sqlite_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+def prepare_sqlite(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
     engine = sa.create_engine(f"sqlite:///{folder}/people.sqlite")
     frame.to_sql("people", engine, index=False)
-    return database_sides(engine)
+    return prepare_database(engine)
 
 
-def postgresql_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
+def prepare_postgresql(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
     from tests.engines import postgresql_database
 
     engine = postgresql_database()
@@ -136,43 +136,43 @@ def postgresql_sides(frame: pd.DataFrame, folder: Path) -> tuple[Any, Side]:
             for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False):
                 copy.write_row(tuple(row))
         connection.exec_driver_sql("ANALYZE people")
-    return database_sides(engine)
+    return prepare_database(engine)
 
 
 ENGINES: dict[str, Callable[[pd.DataFrame, Path], tuple[Any, Side]]] = {
-    "pandas": pandas_sides,
-    "sqlite": sqlite_sides,
-    "postgresql": postgresql_sides,
-    "duckdb-rows": duckdb_rows_sides,
-    "duckdb-frame": duckdb_frame_sides,
-    "duckdb-coded": duckdb_coded_sides,
-    "duckdb": duckdb_arrow_sides,
-    "duckdb-tenfold": duckdb_tenfold_sides,
+    "pandas": prepare_pandas,
+    "sqlite": prepare_sqlite,
+    "postgresql": prepare_postgresql,
+    "duckdb-rows": prepare_duckdb_rows,
+    "duckdb-frame": prepare_duckdb_frame,
+    "duckdb-coded": prepare_duckdb_coded,
+    "duckdb": prepare_duckdb_arrow,
+    "duckdb-tenfold": prepare_duckdb_tenfold,
 }
 
 
-def seconds(side: Side) -> tuple[float, float]:
+def measure_seconds(side: Side) -> tuple[float, float]:
     """Return the seconds of the clock and of the processor."""
     start, processor = time.perf_counter(), time.process_time()
     side()
     return time.perf_counter() - start, time.process_time() - processor
 
 
-def interleaved(one: Side, other: Side, runs: int) -> tuple[Any, Any]:
+def measure_interleaved(one: Side, other: Side, runs: int) -> tuple[Any, Any]:
     """Return best clock, best processor and median clock of each side; the first run warms up and is left out."""
-    pairs = np.array([(seconds(one), seconds(other)) for _ in range(runs + 1)][1:])
+    pairs = np.array([(measure_seconds(one), measure_seconds(other)) for _ in range(runs + 1)][1:])
     ours, theirs = np.concatenate([pairs.min(axis=0), np.median(pairs[:, :, :1], axis=0)], axis=1)
     return ours, theirs
 
 
-def measured(names: list[str], rows: int, runs: int) -> Iterator[tuple[str, int, Any, Any, float]]:
-    frame = people(rows)
+def measure_engines(names: list[str], rows: int, runs: int) -> Iterator[tuple[str, int, Any, Any, float]]:
+    frame = generate_people(rows)
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             data, own = ENGINES[name](frame, Path(folder))
-            ours, theirs = interleaved(lambda data=data: frequency_table(data, COLUMNS), own, runs)  # type: ignore[misc]
+            ours, theirs = measure_interleaved(lambda data=data: frequency_table(data, COLUMNS), own, runs)  # type: ignore[misc]
             groups = frequency_table(data, COLUMNS).distinct
-            spent, _ = seconds(lambda data=data: open_source(data).fingerprint())  # type: ignore[misc]
+            spent, _ = measure_seconds(lambda data=data: open_source(data).fingerprint())  # type: ignore[misc]
             yield name, groups, ours, theirs, spent
 
 
@@ -188,7 +188,7 @@ def main() -> None:
     print(f"{chosen.rows} rows grouped by {len(COLUMNS)} columns; best of {chosen.runs}, target ratio {TARGET}")
     heads = f"{'ours':>10}{'own':>10}{'ratio':>8}{'of medians':>12}{'of processor':>14}{'fingerprint':>13}"
     print(f"{'engine':<16}{'groups':>8}{heads}")
-    for name, groups, ours, theirs, print_seconds in measured(chosen.engines, chosen.rows, chosen.runs):
+    for name, groups, ours, theirs, print_seconds in measure_engines(chosen.engines, chosen.rows, chosen.runs):
         ratio, processor, median = ours / theirs
         shown = "" if name == "postgresql" else f"{processor:.2f}"
         ratios = f"{ratio:>8.2f}{median:>12.2f}{shown:>14}"

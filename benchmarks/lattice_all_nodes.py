@@ -19,7 +19,7 @@ from privacy_plugin.generalization.walk.counts import suppressed_counts
 K = 5
 
 
-def census() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]] | None:
+def read_census() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]] | None:
     folder = Path(os.environ.get("PRIVACY_PLUGIN_DATA", "../shared/data")) / "adult10"
     if not (folder / "adult10.csv").exists():
         return None
@@ -29,7 +29,7 @@ def census() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]] | None:
     return rows[list(hierarchies)], hierarchies
 
 
-def walk(codes: np.ndarray, level_maps: list[np.ndarray]) -> tuple[np.ndarray, float]:
+def count_by_walk(codes: np.ndarray, level_maps: list[np.ndarray]) -> tuple[np.ndarray, float]:
     """The best of three runs, each from the rows' codes on."""
     best = float("inf")
     for _ in range(3):
@@ -40,7 +40,7 @@ def walk(codes: np.ndarray, level_maps: list[np.ndarray]) -> tuple[np.ndarray, f
     return result, best
 
 
-def one_grouping(rows: pd.DataFrame, lookups: list[pd.DataFrame], node: tuple[int, ...]) -> int:
+def count_by_pandas(rows: pd.DataFrame, lookups: list[pd.DataFrame], node: tuple[int, ...]) -> int:
     """Map every column to its level and group: the plain way to ask about one node."""
     general = {c: rows[c].map(lookup[level]) for c, lookup, level in zip(rows, lookups, node, strict=True)}
     frame = pd.DataFrame(general)
@@ -49,7 +49,7 @@ def one_grouping(rows: pd.DataFrame, lookups: list[pd.DataFrame], node: tuple[in
 
 
 def main() -> None:
-    found = census()
+    found = read_census()
     if found is None:
         print("skipped: adult10 not found; set PRIVACY_PLUGIN_DATA to the folder that holds adult10/")
         return
@@ -59,15 +59,15 @@ def main() -> None:
     level_maps = [np.array([pd.factorize(h[level])[0] for level in h]) for h in hierarchies.values()]
     suppressed_counts(codes[:10], np.ones(10, dtype=np.int64), level_maps, k=K)  # compiles, or loads what was compiled
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result, ours = walk(codes, level_maps)
+    result, ours = count_by_walk(codes, level_maps)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     lookups = [hierarchy.set_index(0, drop=False) for hierarchy in hierarchies.values()]
     chosen = np.random.default_rng(0).choice(result.size, sample, replace=False)
     nodes = [tuple(int(level) for level in np.unravel_index(flat, result.shape)) for flat in chosen]
-    one_grouping(rows, lookups, nodes[0])
+    count_by_pandas(rows, lookups, nodes[0])
     start = time.process_time()
-    answers = [one_grouping(rows, lookups, node) for node in nodes]
+    answers = [count_by_pandas(rows, lookups, node) for node in nodes]
     theirs = (time.process_time() - start) / sample * result.size
     if answers != [int(result[node]) for node in nodes]:
         raise SystemExit("the two sides disagree")

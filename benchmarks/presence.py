@@ -40,7 +40,7 @@ LEFT_OUT = {
 }
 
 
-def hundred_million() -> None:
+def time_hundred_million() -> None:
     """Ten attributes, a hundred classes, three populations."""
     print("confidence from attribute distributions, 10 attributes, 100 classes")
     generator = np.random.default_rng(5)
@@ -192,7 +192,7 @@ def table_5(world: World) -> None:
         print(f"  ours, {name:10s} {gained}, rigorous bounds, nothing discretized")
 
 
-def regions_beside_levels(
+def compare_regions_with_levels(
     everybody: pd.DataFrame, table: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], world: World
 ) -> None:
     print("\nMPALM (regions) and SPALM (levels) with the population, SFALM with distributions only: loss metric")
@@ -229,7 +229,7 @@ def regions_beside_levels(
     print("  (SFALM judges the classes of the table only; above a lower bound of 0 the others judge everybody)")
 
 
-def in_the_engine() -> None:
+def compare_joins() -> None:
     """Join a research table and a register of a million people in one DuckDB: there, and in this process."""
     print("\na register of 1,000,000 people in DuckDB, 6 columns: groups joined there and joined here")
     connection = duckdb.connect()
@@ -260,7 +260,7 @@ def joined_twice(visits: Any, register: Any, columns: list[str], hierarchies: di
     print(f"  ratio {spent['here'] / spent['there']:.1f} x")
 
 
-def beside_arx() -> None:
+def compare_with_arx() -> None:
     """The search that ARX was timed with elsewhere: 3,016 of 30,162 rows of Adult, nine attributes."""
     folder = Path(os.environ.get("PRIVACY_PLUGIN_DATA", "../shared/data")) / "adult"
     everybody = pd.read_csv(folder / "adult_30162.csv", sep=None, engine="python", dtype=str)
@@ -288,7 +288,7 @@ def main() -> None:
         population_size=5_400,
         delta=(0, 0.5),
     )
-    hundred_million()
+    time_hundred_million()
     given = adult()
     if given is None:
         return
@@ -305,9 +305,9 @@ def main() -> None:
     figure_7(wide["random"])
     table_5(worlds["diabetes"])
     is_confidence_inherited(worlds["random"])
-    in_the_engine()
-    beside_arx()
-    regions_beside_levels(everybody, tables["random"], hierarchies, worlds["random"])
+    compare_joins()
+    compare_with_arx()
+    compare_regions_with_levels(everybody, tables["random"], hierarchies, worlds["random"])
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def warm_up() -> None:
     thesis_scores(np.ones((2, 3), dtype=bool), np.ones(3), np.ones(3))
 
 
-def beside_the_thesis(name: str, matrix: np.ndarray, relation: Callable[[], Relation]) -> None:
+def compare_with_thesis(name: str, matrix: np.ndarray, relation: Callable[[], Relation]) -> None:
     weights = np.ones(matrix.shape[1])
     start = time.process_time()
     theirs = thesis_scores(matrix, weights, weights)
@@ -88,23 +88,23 @@ def compare(adult: np.ndarray | None, *, long: bool) -> None:
     print(f"{'relation':34s} {'thesis':>12s} {'ours':>13s} {'ratio':>12s}")
     generator = np.random.default_rng(1)
     for rows, attributes in [(200, 10), (50, 19), (300, 14)]:
-        beside_the_thesis_at_random(generator, rows, attributes)
+        compare_on_random_relations(generator, rows, attributes)
     if adult is not None:
-        beside_the_thesis_on_adult(adult, (100, 200, 400, 800) if long else (100, 200, 400))
+        compare_on_adult(adult, (100, 200, 400, 800) if long else (100, 200, 400))
     if long:
-        beside_the_thesis_at_random(generator, 500, 16)
+        compare_on_random_relations(generator, 500, 16)
 
 
-def beside_the_thesis_at_random(generator: np.random.Generator, rows: int, attributes: int) -> None:
+def compare_on_random_relations(generator: np.random.Generator, rows: int, attributes: int) -> None:
     matrix, ones = generator.random((rows, attributes)) < 0.5, np.ones(attributes)
     name = f"random {rows} x {attributes}"
-    beside_the_thesis(name, matrix, lambda: make_relation(matrix=matrix, likelihood=ones, danger=ones))
+    compare_with_thesis(name, matrix, lambda: make_relation(matrix=matrix, likelihood=ones, danger=ones))
 
 
-def beside_the_thesis_on_adult(adult: np.ndarray, sizes: tuple[int, ...]) -> None:
+def compare_on_adult(adult: np.ndarray, sizes: tuple[int, ...]) -> None:
     for rows in sizes:
         first = np.column_stack([pd.factorize(column)[0] for column in adult[:rows].T])
-        beside_the_thesis(f"Adult, first {rows} rows", one_hot(first), lambda first=first: coded(first))
+        compare_with_thesis(f"Adult, first {rows} rows", one_hot(first), lambda first=first: coded(first))
 
 
 def report(name: str, make: Callable[[], Relation], **parameters: float) -> Relation:
