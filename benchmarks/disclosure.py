@@ -20,7 +20,7 @@ import pandas as pd
 import privacy_plugin as pp
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.generalization.plan import generalize_table, lay_over
+from privacy_plugin.generalization.lattice import generalize_table, lay_over
 
 FACTS = 12
 QUASI_IDENTIFIERS = ["age", "marital-status", "race", "sex"]

@@ -75,7 +75,7 @@ def count_by_pandas(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k
 
 def check_sample(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], found: Mapping[Any, int]) -> None:
     """Assert that both sides count the same."""
-    from privacy_plugin.generalization.plan import lay_over
+    from privacy_plugin.generalization.lattice import lay_over
     from privacy_plugin.generalization.walk.counts import suppressed_counts
     from privacy_plugin.sources import frequency_table
 

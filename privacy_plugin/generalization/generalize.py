@@ -7,15 +7,14 @@ from typing import Any, Literal, get_args
 from privacy_plugin.errors import InfeasibleError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization.class_conditions import least_size
+from privacy_plugin.generalization.lattice import Lattice, lattice_over
 from privacy_plugin.generalization.losses import require_loss
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.generalization.search import PICTURED, Found, least_loss, search_chain, why_top_fails
 from privacy_plugin.generalization.search import search as search_best
-from privacy_plugin.generalization.suppression import grouped, needed_columns, require_share
-from privacy_plugin.generalization.task import LatticeTask
-from privacy_plugin.measuring.measure import Tables, measure
-from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
-from privacy_plugin.sources import frequency_table, open_source
+from privacy_plugin.generalization.suppression import require_share
+from privacy_plugin.requirements.requirement import Requirement, require
+from privacy_plugin.sources import frequency_table
 
 KS = (2, 3, 5, 10, 20, 50, 100)
 MOST_MINIMAL = 10_000  # minimal nodes that a plan lists
@@ -47,13 +46,13 @@ def generalize(
     disclosure: without the classes that fail alone); no other choice of classes is tried. `loss`: precision, entropy,
     loss_metric, discernibility or average_class_size (`generalization.losses` has the formulas). `sensitive`,
     `attributes`, `population`: what requirements look at besides. With a `unit` people are counted instead of rows,
-    each of whom must have the same quasi-identifiers in all their rows. `progress` is told in words what is being
+    each of whom must have the same quasi-identifiers in all their rows. `progress` receives a sentence on what is being
     done, if it takes long. A hierarchy that does not cover the data is an error, which names the values only with
     `reveal`.
 
     Class sizes, diversity (which maximum disclosure needs too), closeness and presence of all nodes come from one
     compiled walk over the lattice; nodes are then judged by all requirements, by rising loss, and the first bound that
-    is no better than the best loss so far ends the search with the optimum. Without suppression, and where all
+    is not below the best loss so far ends the search with the optimum. Without suppression, and where all
     requirements are monotone, nodes are decided by pruning instead. Of equal losses (to twelve decimals) the lower sum
     of levels wins, then the levels that come first in the order of the hierarchies. `plan.search` says which way was
     taken, `plan.exact` whether the result is certain to be the best of all nodes: only of a lattice of millions of them
@@ -76,7 +75,7 @@ def generalize(
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     if reveal:
         require_covered(data, hierarchies)
-    task = _task(
+    lattice = lattice_over(
         data,
         hierarchies=hierarchies,
         requirements=requirements,
@@ -87,11 +86,11 @@ def generalize(
         population=population,
         unit=unit,
     )
-    found = search_best(task, progress) if search == "best" else search_chain(task, progress)
+    found = search_best(lattice, progress) if search == "best" else search_chain(lattice, progress)
     if found is None:
-        raise _infeasible(task, unit)
-    trade_off = _cheap_trade_off(task) if search == "best" else ()
-    return _plan(task, found, unit, trade_off)
+        raise _infeasible(lattice, unit)
+    trade_off = _cheap_trade_off(lattice) if search == "best" else ()
+    return _plan(lattice, found, unit, trade_off)
 
 
 def require_covered(data: Any, hierarchies: Mapping[str, Hierarchy]) -> None:
@@ -122,7 +121,7 @@ def loss_against_k(
     """
     first = require("k_anonymity", at_least=1)
     _require_parameters(hierarchies, [first, *requirements], max_suppression, loss)
-    task = _task(
+    lattice = lattice_over(
         data,
         hierarchies=hierarchies,
         requirements=[first, *requirements],
@@ -130,110 +129,46 @@ def loss_against_k(
         loss=loss,
         **others,
     )
-    return _trade_off(task, ks)
+    return _trade_off(lattice, ks)
 
 
-def _task(
-    data: Any,
-    *,
-    hierarchies: Mapping[str, Hierarchy],
-    requirements: Sequence[Requirement],
-    max_suppression: float,
-    loss: str,
-    sensitive: str | None = None,
-    attributes: Sequence[str] | None = None,
-    population: Any = None,
-    unit: str | None = None,
-) -> LatticeTask:
-    """Group the data, lay the hierarchies over it, and refuse what cannot be answered, before the search."""
-    source = open_source(data)
-    columns = tuple(hierarchies)
-    seen = _attributes(columns, requirements, sensitive) if attributes is None else tuple(attributes)
-    wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
-    table = grouped(source, wanted, unit, requirements)
-    table.require_rows()
-    task = LatticeTask(
-        table=table,
-        hierarchies=dict(hierarchies),
-        requirements=tuple(requirements),
-        max_suppression=max_suppression,
-        loss_name=loss,
-        sensitive=sensitive,
-        attributes=seen,
-        population=None if population is None else Tables(open_source(population)),
-    )
-    assert task.levels  # laid over now, so that what is not covered is told before anything else is done
-    _require_population(task)
-    return task
-
-
-def _attributes(
-    columns: tuple[str, ...], requirements: Sequence[Requirement], sensitive: str | None
-) -> tuple[str, ...] | None:
-    """Say what a requirement on attributes looks at: what its roles name, else all columns that are spoken of."""
-    asking = [r for r in requirements if "attributes" in r.definition.roles]
-    if not asking:
-        return None
-    named = {name for r in asking for name in r.options.get("roles") or ()}
-    named |= {name for r in requirements if (name := r.sensitive or sensitive)}
-    return (*columns, *sorted(named - {*columns}))
-
-
-def _require_population(task: LatticeTask) -> None:
-    """Refuse a population that is missing or lacks people of the table."""
-    for requirement in task.requirements:
-        if not requirement.definition.needs_population:
-            continue
-        if task.population is None:
-            raise ParameterError(
-                f"{requirement.metric} compares with a population; give it with population=, or name it in the policy "
-                "(population:) or on the command line (--population)"
-            )
-        for name, hierarchy in task.hierarchies.items():
-            known = task.population.frequencies(task.columns).dictionary(name)
-            hierarchy.levels(known, column=f"{name} of the population")
-        options = with_hierarchies(requirement, task.hierarchies).options
-        roles = {"quasi_identifiers": task.columns, "sensitive": requirement.sensitive or task.sensitive}
-        given: dict[str, Any] = {role: roles[role] for role in requirement.definition.roles if role in roles}
-        measure(requirement.definition, task.table, population=task.population, **given, **options)
-
-
-def _infeasible(task: LatticeTask, unit: str | None) -> PrivacyPluginError:
-    if task.conditions.k > task.table.rows:
+def _infeasible(lattice: Lattice, unit: str | None) -> PrivacyPluginError:
+    if lattice.conditions.k > lattice.table.rows:
         counted = "rows" if unit is None else "people"
-        largest = max(task.requirements, key=lambda requirement: least_size(requirement) or 0)
+        largest = max(lattice.requirements, key=lambda requirement: least_size(requirement) or 0)
         return InfeasibleError(
             f"no generalization meets the requirements, not even the most general one: {largest} needs "
-            f"{task.conditions.k:,} {counted}, and the table has {task.table.rows:,}. Relax that limit, or release more"
+            f"{lattice.conditions.k:,} {counted}, and the table has {lattice.table.rows:,}. Relax that limit, or "
+            "release more"
         )
-    open_ended = [name for name in task.columns if not _ends_in_one(task, name)]
+    open_ended = [name for name in lattice.columns if not _ends_in_one(lattice, name)]
     extend = f"extend the hierarchy of {', '.join(open_ended)} to '*', " if open_ended else ""
     return InfeasibleError(
-        f"no generalization meets the requirements, not even the most general one, where {why_top_fails(task)}. "
+        f"no generalization meets the requirements, not even the most general one, where {why_top_fails(lattice)}. "
         f"Allow more suppression, {extend}or relax a limit"
     )
 
 
-def _ends_in_one(task: LatticeTask, name: str) -> bool:
+def _ends_in_one(lattice: Lattice, name: str) -> bool:
     """Tell whether all values of a column become one at the top of its hierarchy; missing ones stay missing there."""
-    levels = task.hierarchies[name].levels(task.table.dictionary(name), column=name)
+    levels = lattice.hierarchies[name].levels(lattice.table.dictionary(name), column=name)
     return len({value for value in levels.dictionaries[-1] if value is not None}) <= 1
 
 
-def _plan(task: LatticeTask, found: Found, unit: str | None, trade_off: tuple[TradeOff, ...]) -> Plan:
+def _plan(lattice: Lattice, found: Found, unit: str | None, trade_off: tuple[TradeOff, ...]) -> Plan:
     return Plan(
-        levels=_named(task, found.best.node),
-        hierarchies=task.hierarchies,
-        requirements=task.requirements,
+        levels=_named(lattice, found.best.node),
+        hierarchies=lattice.hierarchies,
+        requirements=lattice.requirements,
         loss=found.best.loss,
-        loss_name=task.loss_name,
+        loss_name=lattice.loss_name,
         suppressed=found.best.suppressed,
-        rows=task.table.rows,
-        max_suppression=task.max_suppression,
-        minimal_nodes=tuple(_named(task, node) for node in found.minimal[:MOST_MINIMAL]),
+        rows=lattice.table.rows,
+        max_suppression=lattice.max_suppression,
+        minimal_nodes=tuple(_named(lattice, node) for node in found.minimal[:MOST_MINIMAL]),
         nodes_visited=found.visited,
-        sensitive=task.sensitive,
-        attributes=task.attributes,
+        sensitive=lattice.sensitive,
+        attributes=lattice.attributes,
         unit=unit,
         exact=found.exact,
         search=found.search + _more_minimal(found),
@@ -247,22 +182,22 @@ def _more_minimal(found: Found) -> str:
     return f"; of {len(found.minimal):,} minimal ones the first {MOST_MINIMAL:,} are listed" if more > 0 else ""
 
 
-def _cheap_trade_off(task: LatticeTask) -> tuple[TradeOff, ...]:
+def _cheap_trade_off(lattice: Lattice) -> tuple[TradeOff, ...]:
     """Compute the curve where it costs next to nothing: a small lattice that one walk decides."""
-    cheap = task.nodes <= PICTURED and task.nodes * task.table.distinct <= _CHEAP_VISITS
-    if not cheap or task.conditions.k < 2 or not task.conditions.decisive:
+    cheap = lattice.nodes <= PICTURED and lattice.nodes * lattice.table.distinct <= _CHEAP_VISITS
+    if not cheap or lattice.conditions.k < 2 or not lattice.conditions.decisive:
         return ()
-    return _trade_off(task, sorted({*KS, task.conditions.k}))
+    return _trade_off(lattice, sorted({*KS, lattice.conditions.k}))
 
 
-def _trade_off(task: LatticeTask, ks: Sequence[int]) -> tuple[TradeOff, ...]:
-    others = tuple(requirement for requirement in task.requirements if least_size(requirement) is None)
-    asked = [replace(task, requirements=(require("k_anonymity", at_least=k), *others)) for k in ks]
+def _trade_off(lattice: Lattice, ks: Sequence[int]) -> tuple[TradeOff, ...]:
+    others = tuple(requirement for requirement in lattice.requirements if least_size(requirement) is None)
+    asked = [replace(lattice, requirements=(require("k_anonymity", at_least=k), *others)) for k in ks]
     return tuple(TradeOff(k=k, loss=least_loss(one)) for k, one in zip(ks, asked, strict=True))
 
 
-def _named(task: LatticeTask, node: tuple[int, ...]) -> dict[str, int]:
-    return dict(zip(task.columns, node, strict=True))
+def _named(lattice: Lattice, node: tuple[int, ...]) -> dict[str, int]:
+    return dict(zip(lattice.columns, node, strict=True))
 
 
 def _require_parameters(

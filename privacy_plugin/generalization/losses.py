@@ -21,7 +21,7 @@ from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
-from privacy_plugin.generalization.node_sizes import Mask, Node, class_sizes
+from privacy_plugin.generalization.class_counts import Mask, Node, class_sizes
 
 Floats = npt.NDArray[np.float64]
 Laid = Mapping[str, Levels]
@@ -29,7 +29,7 @@ Hierarchies = Mapping[str, Hierarchy]
 DECIMALS = 12
 
 
-class Counted(Protocol):
+class NodeCounts(Protocol):
     """What is known of every node: rows that must be suppressed, and sums over the classes that are left."""
 
     @property
@@ -46,7 +46,7 @@ class Counted(Protocol):
 class Loss(Protocol):
     """A loss over the nodes of one lattice."""
 
-    def bounds(self, counted: Counted) -> Floats:
+    def bounds(self, counts: NodeCounts) -> Floats:
         """Return, for every node, its loss if exactly the failing rows are suppressed, or something below it.
 
         Whatever else has to be suppressed only adds to a loss, so this bounds it from below.
@@ -83,9 +83,9 @@ class CellLoss:
             people = np.bincount(self.codes[:, attribute], weights=counts, minlength=len(full))
             yield people.astype(np.float64)
 
-    def bounds(self, counted: Counted) -> Floats:
+    def bounds(self, counts: NodeCounts) -> Floats:
         """Exact for precision; otherwise as if the suppressed rows were those that lose the least by it."""
-        failing = counted.failing
+        failing = counts.failing
         some = bool(failing.any())
         result = np.zeros(failing.shape)
         for attribute, (cells, full, people) in enumerate(zip(self.cells, self.full, self._people, strict=True)):
@@ -137,9 +137,9 @@ class Discernibility(_ClassLoss):
     Agrawal 2005.
     """
 
-    def bounds(self, counted: Counted) -> Floats:
+    def bounds(self, counts: NodeCounts) -> Floats:
         """Exact where nothing but the failing rows is suppressed."""
-        return counted.discernibility().astype(np.float64)
+        return counts.discernibility().astype(np.float64)
 
     def of(self, node: Node, suppressed: Mask) -> float:
         """Sum over the classes."""
@@ -154,9 +154,9 @@ class AverageClassSize(_ClassLoss):
     2006, whose C_avg divides by k too, which is the same for all nodes.
     """
 
-    def bounds(self, counted: Counted) -> Floats:
+    def bounds(self, counts: NodeCounts) -> Floats:
         """Exact where nothing but the failing rows is suppressed."""
-        bounds: Floats = self.table.rows / np.maximum(counted.classes(), 1)
+        bounds: Floats = self.table.rows / np.maximum(counts.classes(), 1)
         return bounds
 
     def of(self, node: Node, suppressed: Mask) -> float:

@@ -1,7 +1,7 @@
-"""Searches over the lattice of full-domain generalizations; what a node is worth, its caller says.
+"""Searches over the lattice of full-domain generalizations; the caller supplies the loss of a node.
 
 A node is a tuple of levels, the lattice an array with one axis a column. *Above* a node are all nodes with no lower
-level. Everything here is exact but `descend`, which is for lattices that nobody can look through.
+level. Everything here is exact but `descend`, which is for lattices with too many nodes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.generalization.class_counts import Mask, Node
 from privacy_plugin.generalization.losses import DECIMALS, Floats
-from privacy_plugin.generalization.node_sizes import Mask, Node
 
 Key = tuple[float, int, Node]
 
@@ -88,7 +88,7 @@ def least(
 ) -> tuple[Judged | None, int, bool]:
     """Find the feasible node of least loss; returns it, how many nodes were judged, and whether that is certain.
 
-    `bounds` lie at or below the loss. Nodes are judged by rising bound; the first bound that is no better than the best
+    `bounds` lie at or below the loss. Nodes are judged by rising bound; the first bound that is not below the best
     loss so far ends the search, because every later node costs at least its bound. `refine` gives a better bound than
     the array's, for less than judging costs. After `most` judgements the search gives up.
     """

@@ -18,10 +18,11 @@ from privacy_plugin.frequency.hierarchy_files import write_hierarchy
 from privacy_plugin.frequency.level_words import column_levels
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
+from privacy_plugin.generalization.lattice import Lattice, group_source, needed_columns
 from privacy_plugin.generalization.losses import SHARES
-from privacy_plugin.generalization.suppression import failing_rows, grouped, needed_columns, require_share
+from privacy_plugin.generalization.suppression import require_share
 from privacy_plugin.measuring.measure import Tables
-from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
+from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
 
@@ -37,7 +38,7 @@ class LatticeNode:
     """A generalization that was or could have been chosen: its levels, its loss, and whether it is allowed.
 
     `loss` is exact for the chosen one; for the others it may be somewhat less than the truth. `feasible` is None where
-    nobody looked.
+    the search did not check.
     """
 
     levels: tuple[int, ...]
@@ -140,25 +141,23 @@ class Plan:
         columns = needed_columns(
             tuple(self.levels), self.requirements, sensitive=self.sensitive, attributes=self.attributes
         )
-        table = grouped(source, columns, self.unit, self.requirements)
-        levels = lay_over(table, self.hierarchies)
-        generalized = generalize_table(table, levels, self.levels)
-        failing = failing_rows(
-            generalized,
-            [with_hierarchies(requirement, self.hierarchies) for requirement in self.requirements],
-            quasi_identifiers=tuple(self.levels),
+        lattice = Lattice(
+            table=group_source(source, columns, self.unit, self.requirements),
+            hierarchies={name: self.hierarchies[name] for name in self.levels},
+            requirements=self.requirements,
+            max_suppression=self.max_suppression,
+            loss_name=self.loss_name,
             sensitive=self.sensitive,
             attributes=self.attributes,
             population=None if population is None else Tables(open_source(population)),
-            max_suppression=self.max_suppression,
-            masked=suppression == "mask",
         )
+        generalized, failing = lattice.failing_classes(tuple(self.levels.values()), masked=suppression == "mask")
         suppressed = frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist())
         if len(suppressed) != len(failing):
             raise ColumnError("a quasi-identifier mixes true and 1 (or false and 0); give the column one type")
         return Recoding(
             keep=tuple(keep if keep is not None else source.columns),
-            mappings={name: _mapping(levels[name], level) for name, level in self.levels.items() if level},
+            mappings={name: _mapping(lattice.levels[name], level) for name, level in self.levels.items() if level},
             suppressed_columns=tuple(self.levels),
             suppressed=suppressed,
             suppression=suppression,
@@ -189,8 +188,8 @@ class Plan:
 
     def summary(self) -> dict[str, Any]:
         """Return what the plan does, without its hierarchies, which list values."""
-        told = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
-        return {"levels": dict(self.levels), **{name: getattr(self, name) for name in told}}
+        names = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
+        return {"levels": dict(self.levels), **{name: getattr(self, name) for name in names}}
 
     def describe(self) -> Description:
         """Return levels, loss, suppressed rows and how the plan was found."""
@@ -243,7 +242,7 @@ class Plan:
         target = Path(folder)
         values = {name: self._values_of(name, data) for name in self.levels}
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise ParameterError(f"{str(folder)!r} exists and is no empty folder; export to a new one")
+            raise ParameterError(f"{str(folder)!r} exists and is not an empty folder; export to a new one")
         staging = beside(target)
         try:
             staging.mkdir(parents=True)
@@ -300,18 +299,6 @@ def load_plan(path: str | Path) -> Plan:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ParameterError(f"cannot read the plan {str(path)!r}: {kind_of(problem)}") from None
-
-
-def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:
-    """Lay the hierarchies over the values of a table."""
-    return {name: hierarchy.levels(table.dictionary(name), column=name) for name, hierarchy in hierarchies.items()}
-
-
-def generalize_table(table: FrequencyTable, levels: Mapping[str, Levels], node: Mapping[str, int]) -> FrequencyTable:
-    """Roll a table up to a node of the lattice."""
-    return table.recode(
-        {name: (levels[name].maps[level], levels[name].dictionaries[level]) for name, level in node.items() if level}
-    )
 
 
 def _mapping(levels: Levels, level: int) -> dict[Value, Value]:

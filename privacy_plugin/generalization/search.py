@@ -1,4 +1,4 @@
-"""Which way to search: by a table of all nodes, by pruning, or, of a lattice nobody can look through, by descending."""
+"""Searches for the best node: by a table of all nodes, by pruning, or by descending where there are too many."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privacy_plugin.errors import InfeasibleError, ParameterError, TooLargeError
+from privacy_plugin.generalization.class_counts import Mask, Node, lowest_levels, possible_by_pairs, rolled_up
+from privacy_plugin.generalization.lattice import Lattice
 from privacy_plugin.generalization.losses import Floats
 from privacy_plugin.generalization.node_search import (
     Judged,
@@ -16,8 +18,6 @@ from privacy_plugin.generalization.node_search import (
     lowest_passing,
     minimal_nodes,
 )
-from privacy_plugin.generalization.node_sizes import Mask, Node, lowest_levels, possible_by_pairs, rolled_up
-from privacy_plugin.generalization.task import LatticeTask
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
 _MOST_COUNTED = 5_000_000  # nodes that are counted one and all
@@ -27,7 +27,7 @@ _MOST_PRUNED = 20_000_000  # nodes of which a table of yes and no is kept
 _MOST_VISITS = 100_000_000  # distinct rows * nodes that are judged one by one: some minutes
 _JUDGED_AT_LEAST = 300
 _FEW_JUDGED = 64  # allowed nodes that are all judged, only to list the minimal ones
-_TOLD_EVERY = 25
+_REPORTED_EVERY = 25
 
 Progress = Callable[[str], None]
 Picture = tuple[tuple[Node, float, bool | None], ...]
@@ -46,18 +46,18 @@ class Found:
 
 
 class _Judgements:
-    """Judges nodes, remembers the answers, and says now and then how far it has come."""
+    """Judges nodes, keeps the answers, and reports progress now and then."""
 
-    def __init__(self, task: LatticeTask, progress: Progress | None) -> None:
-        self.task = task
+    def __init__(self, lattice: Lattice, progress: Progress | None) -> None:
+        self.lattice = lattice
         self.answers: dict[Node, Judged | None] = {}
         self._progress = progress
 
     def __call__(self, node: Node) -> Judged | None:
         if node not in self.answers:
-            self.answers[node] = self.task.judge(node)
-            if self._progress is not None and len(self.answers) % _TOLD_EVERY == 0:
-                self._progress(f"{len(self.answers):,} of {self.task.nodes:,} generalizations judged one by one")
+            self.answers[node] = self.lattice.judge(node)
+            if self._progress is not None and len(self.answers) % _REPORTED_EVERY == 0:
+                self._progress(f"{len(self.answers):,} of {self.lattice.nodes:,} generalizations evaluated one by one")
         return self.answers[node]
 
     def passes(self, node: Node) -> bool:
@@ -69,107 +69,108 @@ class _Judgements:
         return min(found, key=lambda judged: judged.key, default=None)
 
 
-def search(task: LatticeTask, progress: Progress | None) -> Found | None:
+def search(lattice: Lattice, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
-    judge = _Judgements(task, progress)
-    inherited = task.monotone and task.most_suppressed == 0
-    undiminished = task.most_suppressed == 0 or not task.conditions.repairable
-    if task.conditions.sizes_or_presence and undiminished and PICTURED < task.nodes <= _MOST_PRUNED:
+    judge = _Judgements(lattice, progress)
+    inherited = lattice.monotone and lattice.most_suppressed == 0
+    undiminished = lattice.most_suppressed == 0 or not lattice.conditions.repairable
+    if lattice.conditions.sizes_or_presence and undiminished and PICTURED < lattice.nodes <= _MOST_PRUNED:
         if progress is not None:
-            progress(f"deciding {task.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
-        return _pruned(task)
-    if task.large_enough(task.top) is None or (inherited and not judge.passes(task.top)):
+            progress(f"deciding {lattice.nodes:,} generalizations by the classes of pairs of columns, and by tagging")
+        return _pruned(lattice)
+    if lattice.large_enough(lattice.top) is None or (inherited and not judge.passes(lattice.top)):
         return None  # what the most general node fails, every node fails
-    walked = task.nodes * task.table.distinct
-    if task.nodes > _MOST_COUNTED or walked > _MOST_WALKED:
-        return _descended(task, judge, progress)
-    if progress is not None and task.nodes > PICTURED:
+    walked = lattice.nodes * lattice.table.distinct
+    if lattice.nodes > _MOST_COUNTED or walked > _MOST_WALKED:
+        return _descended(lattice, judge, progress)
+    if progress is not None and lattice.nodes > PICTURED:
         progress(
-            f"counting all {task.nodes:,} generalizations: about {walked / _WALKED_A_SECOND + 2:,.0f} s (the first "
+            f"counting all {lattice.nodes:,} generalizations: about {walked / _WALKED_A_SECOND + 2:,.0f} s (the first "
             "time ever, half a minute more to compile)"
         )
-    return _by_table(task, judge, inherited)
+    return _by_table(lattice, judge, inherited)
 
 
-def search_chain(task: LatticeTask, progress: Progress | None) -> Found | None:
+def search_chain(lattice: Lattice, progress: Progress | None) -> Found | None:
     """Find the lowest node of one chain that meets every requirement, by halving; None where there is none.
 
     Halving is right only where a node above one that passes passes too. That is proven of monotone requirements as long
     as nothing is suppressed, and of class sizes with suppression too: rows in classes that are large enough stay in
     such. Of other requirements it is not (`class_conditions` says why), so they are refused together with suppression.
     """
-    if not task.conditions.sizes_only and not (task.monotone and task.most_suppressed == 0):
-        kept = "max_suppression=0 and " if task.most_suppressed else ""
-        names = sorted({r.metric for r in task.requirements if task.most_suppressed or not r.definition.monotone})
+    if not lattice.conditions.sizes_only and not (lattice.monotone and lattice.most_suppressed == 0):
+        kept = "max_suppression=0 and " if lattice.most_suppressed else ""
+        names = sorted({r.metric for r in lattice.requirements if lattice.most_suppressed or not r.definition.monotone})
         raise ParameterError(
-            "a chain can be searched by halves only where what passes keeps passing further up, which is not proven "
-            f"here ({', '.join(names)}); give {kept}monotone requirements, or search='best'"
+            "search='chain' needs requirements that stay met at every more general node, which is not proven for "
+            f"{', '.join(names)}; give {kept}monotone requirements, or search='best'"
         )
-    judge = _Judgements(task, progress)
-    if not judge.passes(task.top):
+    judge = _Judgements(lattice, progress)
+    if not judge.passes(lattice.top):
         return None
-    chain = balanced_chain(task.shape)
+    chain = balanced_chain(lattice.shape)
     place, asked = lowest_passing(chain, judge.passes)
     best = judge(chain[place])
     assert best is not None  # the chain ends with the most general node
     words = (
-        f"one chain of {len(chain)} of {task.nodes:,} generalizations was searched by halves, {asked} were judged; no "
-        "lower one of the chain is allowed, but others may cost less. Minimal ones are not listed"
+        f"binary search over one chain of {len(chain)} of {lattice.nodes:,} generalizations, {asked} evaluated; no "
+        "lower one of the chain is allowed, but others may cost less; minimal ones are not listed"
     )
     return Found(best=best, minimal=(), visited=len(judge.answers), exact=False, search=words)
 
 
-def least_loss(task: LatticeTask) -> float | None:
+def least_loss(lattice: Lattice) -> float | None:
     """Return the least loss alone, by one walk over the lattice where that decides every node."""
-    if not task.conditions.decisive or task.nodes > _MOST_COUNTED:
-        found = search(task, None)
+    if not lattice.conditions.decisive or lattice.nodes > _MOST_COUNTED:
+        found = search(lattice, None)
         return None if found is None else found.best.loss
-    counted = task.counted()
-    eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
+    counts = lattice.node_counts()
+    eligible, bounds = lattice.eligible(counts), lattice.loss.bounds(counts)
     if not eligible.any():
         return None
-    if task.bounds_are_losses:
+    if lattice.bounds_are_losses:
         return float(bounds[eligible].min())
-    best, _, _ = least(bounds, eligible, task.by_sizes if task.conditions.sizes_only else task.judge)
+    best, _, _ = least(bounds, eligible, lattice.by_sizes if lattice.conditions.sizes_only else lattice.judge)
     return None if best is None else best.loss
 
 
-def _by_table(task: LatticeTask, judge: _Judgements, inherited: bool) -> Found | None:
+def _by_table(lattice: Lattice, judge: _Judgements, inherited: bool) -> Found | None:
     """Count what is known of every node, then judge by rising loss, or decide by tagging."""
-    counted = task.counted()
-    eligible, bounds = task.eligible(counted), task.loss.bounds(counted)
-    examined = f"all {task.nodes:,} combinations of levels were examined"
-    words = examined if task.conditions.any_known else "nothing could be counted"
+    counts = lattice.node_counts()
+    eligible, bounds = lattice.eligible(counts), lattice.loss.bounds(counts)
+    examined = f"all {lattice.nodes:,} combinations of levels were examined"
+    words = examined if lattice.conditions.any_known else "no compiled rule applies"
     feasible: Mask | None
-    most = max(_MOST_VISITS // task.table.distinct, _JUDGED_AT_LEAST)
-    if inherited and not task.conditions.decisive:
+    most = max(_MOST_VISITS // lattice.table.distinct, _JUDGED_AT_LEAST)
+    if inherited and not lattice.conditions.decisive:
         feasible, asked, certain = decide(eligible, judge.passes, most=most)
         minimal = minimal_nodes(feasible)
         best = judge.best_of(minimal) if certain else None
-        words += f"; {asked:,} judged by every requirement decide all {task.nodes:,}"
+        words += f"; {asked:,} of {lattice.nodes:,} evaluated by every requirement decide the others"
     else:
-        cheaper = task.conditions.sizes_only and not task.bounds_are_losses
-        refine = (lambda node: task.by_sizes(node).loss) if cheaper else None
+        cheaper = lattice.conditions.sizes_only and not lattice.bounds_are_losses
+        refine = (lambda node: lattice.by_sizes(node).loss) if cheaper else None
         best, asked, certain = least(bounds, eligible, judge, refine=refine, most=most)
-        feasible, minimal = _feasible(task, judge, eligible) if certain else (None, ())
-        if not task.conditions.decisive:
-            words += f"; {asked:,} of {task.nodes:,} were judged by every requirement, by rising loss"
-            words += "" if minimal or best is None else "; minimal nodes are not listed, all would have to be judged"
+        feasible, minimal = _feasible(lattice, judge, eligible) if certain else (None, ())
+        if not lattice.conditions.decisive:
+            words += f"; {asked:,} of {lattice.nodes:,} evaluated by every requirement, by rising loss"
+            if not minimal and best is not None:
+                words += "; minimal nodes are not listed because all nodes would have to be evaluated"
     if not certain:
-        return _given_up(task, judge, best, asked)
+        return _given_up(lattice, judge, best, asked)
     if best is None:
         return None
-    picture = _picture(bounds, eligible, feasible, best) if task.nodes <= PICTURED else ()
-    visited = task.nodes if task.conditions.any_known else asked
+    picture = _picture(bounds, eligible, feasible, best) if lattice.nodes <= PICTURED else ()
+    visited = lattice.nodes if lattice.conditions.any_known else asked
     return Found(best=best, minimal=minimal, visited=visited, exact=True, search=words, picture=picture)
 
 
-def _feasible(task: LatticeTask, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:
+def _feasible(lattice: Lattice, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:
     """Return which nodes pass, and the minimal ones, where that is known or quickly found out."""
-    if not task.conditions.decisive and np.count_nonzero(eligible) > _FEW_JUDGED:
+    if not lattice.conditions.decisive and np.count_nonzero(eligible) > _FEW_JUDGED:
         return None, ()
     feasible = eligible
-    if not task.conditions.decisive:
+    if not lattice.conditions.decisive:
         feasible = np.zeros_like(eligible)
         for line in np.argwhere(eligible):
             node = tuple(int(level) for level in line)
@@ -186,9 +187,9 @@ def _picture(bounds: Floats, eligible: Mask, feasible: Mask | None, best: Judged
     return tuple(nodes)
 
 
-def _pruned(task: LatticeTask) -> Found | None:
+def _pruned(lattice: Lattice) -> Found | None:
     """Decide all nodes by pairs of columns first, then by tagging, each node's classes counted from what is left."""
-    lines, passes = task.pruning()
+    lines, passes = lattice.pruning()
     possible, tried = possible_by_pairs(*lines, passes=passes)
     lowest = lowest_levels(possible)
     if lowest is None:
@@ -198,56 +199,56 @@ def _pruned(task: LatticeTask) -> Found | None:
     if not feasible.any():
         return None
     minimal = minimal_nodes(feasible)
-    nothing = np.zeros(task.table.distinct, dtype=bool)
-    best = min((Judged(node=node, loss=task.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
+    nothing = np.zeros(lattice.table.distinct, dtype=bool)
+    best = min((Judged(node=node, loss=lattice.loss.of(node, nothing), suppressed=0) for node in minimal), key=_key)
     words = f"{tried:,} levels and pairs of levels and {asked:,} combinations of levels were examined; they decide all "
-    words += f"{task.nodes:,}"
-    return Found(best=task.judged(best.node), minimal=minimal, visited=tried + asked, exact=True, search=words)
+    words += f"{lattice.nodes:,} nodes"
+    return Found(best=lattice.judged(best.node), minimal=minimal, visited=tried + asked, exact=True, search=words)
 
 
 def _key(judged: Judged) -> tuple[float, int, Node]:
     return judged.key
 
 
-def _descended(task: LatticeTask, judge: _Judgements, progress: Progress | None) -> Found:
+def _descended(lattice: Lattice, judge: _Judgements, progress: Progress | None) -> Found:
     if progress is not None:
-        progress(f"{task.nodes:,} generalizations are too many to look at: going down from the most general one")
-    best, asked = descend(task.shape, task.judge_quickly if task.conditions.sizes_only else judge)
+        progress(f"{lattice.nodes:,} generalizations are too many to evaluate: descending from the most general one")
+    best, asked = descend(lattice.shape, lattice.judge_quickly if lattice.conditions.sizes_only else judge)
     best = None if best is None else judge(best.node)
     if best is None:
         raise TooLargeError(
-            f"the lattice has {task.nodes:,} nodes, too many to look at, and the most general one, where a descent "
-            f"would begin, fails: {why_top_fails(task)}. Give fewer columns or levels, allow more suppression, or "
-            "relax that limit"
+            f"the lattice has {lattice.nodes:,} nodes, too many to evaluate, and the most general one, where a descent "
+            f"starts, fails: {why_top_fails(lattice)}. Give fewer columns or levels, allow more suppression, or relax "
+            "that limit"
         )
     words = (
-        f"the lattice has {task.nodes:,} nodes, too many to look at; {asked:,} were judged, going down from the most "
-        "general one and trading levels, and there may be a better one"
+        f"the lattice has {lattice.nodes:,} nodes, too many to evaluate; {asked:,} evaluated by descending from the "
+        "most general one and trading levels; there may be a better one"
     )
     return Found(best=best, minimal=(), visited=asked, exact=False, search=words)
 
 
-def why_top_fails(task: LatticeTask) -> str:
-    """Say which requirement even the most general node fails."""
+def why_top_fails(lattice: Lattice) -> str:
+    """Return which requirement even the most general node fails."""
     try:
-        task.judged(task.top)
+        lattice.judged(lattice.top)
     except InfeasibleError as problem:
         return str(problem).rstrip(".")
     raise AssertionError("the most general node passes but was not found")
 
 
-def _given_up(task: LatticeTask, judge: _Judgements, best: Judged | None, asked: int) -> Found:
+def _given_up(lattice: Lattice, judge: _Judgements, best: Judged | None, asked: int) -> Found:
     """Take the best of what was judged so far and of a descent."""
-    lower, more = descend(task.shape, judge, most=asked)
+    lower, more = descend(lattice.shape, judge, most=asked)
     found = [judged for judged in (best, lower) if judged is not None]
     if not found:
         raise TooLargeError(
-            f"{asked:,} of {task.nodes:,} generalizations were judged one by one and none meets the requirements; to "
-            f"try all would take too long. At the most general one {why_top_fails(task)}. Relax that limit, allow more "
-            "suppression, or give fewer columns or levels"
+            f"none of the {asked:,} of {lattice.nodes:,} generalizations that were evaluated meets the requirements; "
+            f"evaluating all would take too long. At the most general one {why_top_fails(lattice)}. Relax that "
+            "limit, allow more suppression, or give fewer columns or levels"
         )
     words = (
-        f"{asked + more:,} of {task.nodes:,} generalizations were judged, by rising loss and on the way down from the "
-        "most general one, and there may be a better one"
+        f"{asked + more:,} of {lattice.nodes:,} generalizations evaluated, by rising loss and by descending from the "
+        "most general one; there may be a better one"
     )
     return Found(best=min(found, key=_key), minimal=(), visited=asked + more, exact=False, search=words)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_column, require_columns
+from privacy_plugin.errors import InfeasibleError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -15,7 +15,7 @@ from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring.measure import Tables, measure
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.requirements.requirement import Requirement
-from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources import open_source
 
 
 def failing_rows(
@@ -39,35 +39,35 @@ def failing_rows(
     """
     roles: dict[str, Any] = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "attributes": attributes}
     allowed = most_suppressed(max_suppression, table.rows)
-    blame = _Blame(table=table, quasi_identifiers=quasi_identifiers)
-    seen: list[tuple[Measurement | None, int]] = []  # what was measured, and beside how many suppressed rows
+    classes = _FailingClasses(table=table, quasi_identifiers=quasi_identifiers)
+    seen: list[tuple[Measurement | None, int]] = []  # what was measured, with how many rows suppressed
     for requirement in requirements:
         measurement = _measured(table, _alone(requirement) if allowed else requirement, roles, population)
-        blame.add(requirement, measurement, np.arange(len(blame.failing)))
+        classes.add(requirement, measurement, np.arange(len(classes.failing)))
         seen.append((measurement, 0))
     for position, requirement in enumerate(requirements):
-        left = np.flatnonzero(~blame.failing)
+        left = np.flatnonzero(~classes.failing)
         if allowed and _alone(requirement) is not requirement:
-            measurement = _measured(blame.remaining(), requirement, roles, population) if len(left) else None
-            seen[position] = measurement, blame.suppressed
-            blame.add(requirement, measurement, left)
-    if blame.suppressed > allowed:
+            measurement = _measured(classes.remaining(), requirement, roles, population) if len(left) else None
+            seen[position] = measurement, classes.suppressed
+            classes.add(requirement, measurement, left)
+    if classes.suppressed > allowed:
         raise InfeasibleError(
-            f"{blame.suppressed:,} of {table.rows:,} rows are in classes that fail {blame.causes}, "
+            f"{classes.suppressed:,} of {table.rows:,} rows are in classes that fail {classes.causes}, "
             f"more than the suppression limit of {max_suppression:.1%}"
         )
-    remaining = blame.remaining(masked=masked)
+    remaining = classes.remaining(masked=masked)
     for requirement, (measurement, gone) in zip(requirements, seen, strict=True):
-        known = gone == blame.suppressed and not (masked and gone)
+        known = gone == classes.suppressed and not (masked and gone)
         if known and measurement is not None and requirement.limit.holds(measurement):
             continue  # what was measured is what remains
         finding = requirement.judge(remaining, **roles, population=population)
         if not finding.passed:
             raise InfeasibleError(f"what remains after suppression still fails: {finding.reason}")
-    return blame.classes.example_rows[blame.failing]
+    return classes.example_rows
 
 
-class _Blame:
+class _FailingClasses:
     """The classes of a table that have to be suppressed, and why."""
 
     def __init__(self, *, table: FrequencyTable, quasi_identifiers: Sequence[str]) -> None:
@@ -75,6 +75,11 @@ class _Blame:
         self.classes = table.classes(quasi_identifiers)
         self.failing: npt.NDArray[np.bool_] = np.zeros(len(self.classes), dtype=bool)
         self._rows: dict[str, int] = {}
+
+    @property
+    def example_rows(self) -> Integers:
+        """One distinct row of each of them."""
+        return self.classes.example_rows[self.failing]
 
     @property
     def suppressed(self) -> int:
@@ -87,9 +92,9 @@ class _Blame:
         return " and ".join(f"{requirement} ({rows:,} rows)" for requirement, rows in self._rows.items())
 
     def add(self, requirement: Requirement, measurement: Measurement | None, measured: Integers) -> None:
-        """Blame the classes that fail a requirement, given the numbers of the classes that were measured."""
+        """Mark the classes that fail a requirement, given the numbers of the classes that were measured."""
         if measurement is None or measurement.spread is None:
-            return  # no class of its own can be blamed: all or nothing
+            return  # no single class is at fault: all or nothing
         # The classes of the table come first; people of the population in none of them have no rows to suppress.
         found = measured[requirement.limit.failing(measurement.spread.values[: len(measured)])]
         if len(found):
@@ -109,55 +114,6 @@ def _alone(requirement: Requirement) -> Requirement:
     return requirement if stricter == requirement.options else replace(requirement, options=stricter)
 
 
-def needed_columns(
-    quasi_identifiers: Sequence[str],
-    requirements: Sequence[Requirement],
-    *,
-    sensitive: str | None,
-    attributes: Sequence[str] | None,
-) -> list[str]:
-    """Return the columns that have to be grouped: quasi-identifiers first, then what requirements look at besides."""
-    asked = {r.sensitive or sensitive for r in requirements if "sensitive" in r.definition.roles}
-    if None in asked:
-        raise ParameterError("a requirement looks at a sensitive column; name it with sensitive=")
-    for name in asked & {*quasi_identifiers}:
-        raise ColumnError(f"column {name!r} cannot be both a quasi-identifier and the sensitive column")
-    asked |= {*(attributes or ())} if any("attributes" in r.definition.roles for r in requirements) else set()
-    return [*quasi_identifiers, *sorted(str(name) for name in asked if name not in quasi_identifiers)]
-
-
-def grouped(
-    source: Source, columns: Sequence[str], unit: str | None, requirements: Sequence[Requirement]
-) -> FrequencyTable:
-    """Group a source; with a unit count people, each of whom must be in one group only.
-
-    Numbers of people add up when classes merge only if nobody is in two of them. That is so exactly when the numbers of
-    all groups add up to the number of people.
-    """
-    require_columns(columns, source.columns)
-    if unit is None:
-        return source.frequencies(columns)
-    require_column(unit, source.columns, role="unit")
-    for requirement in requirements:
-        if not requirement.definition.counts_people:
-            raise ParameterError(
-                f"{requirement.metric} is defined for one row a person and cannot count people by the unit column "
-                f"{unit!r}; aggregate the table to one row a person first"
-            )
-    people = source.frequencies(columns, unit=unit)
-    people.require_rows()
-    for requirement in requirements:  # some variants of a metric refuse people too
-        requirement.definition.measure(people, quasi_identifiers=columns, **requirement.options)
-    persons = source.frequencies([unit]).distinct
-    if people.rows != persons:
-        differing = [name for name in columns if source.frequencies([name], unit=unit).rows != persons]
-        raise ParameterError(
-            f"these columns differ between rows of the same {unit!r}: {', '.join(differing)}; when classes merge, one "
-            "person would count twice. Give each person one value, or make the column an identifier (dropped)"
-        )
-    return replace(people, unit=None)
-
-
 def most_suppressed(max_suppression: float, rows: int) -> int:
     """Return how many rows may be suppressed, the share read as it is written.
 
@@ -168,7 +124,7 @@ def most_suppressed(max_suppression: float, rows: int) -> int:
 
 
 def require_share(max_suppression: float) -> None:
-    """Refuse a suppression limit that is no share of the rows."""
+    """Raise unless the suppression limit is a share of the rows."""
     if isinstance(max_suppression, bool) or not isinstance(max_suppression, int | float):
         raise ParameterError(f"max_suppression must be a number from 0 to 1, not {type(max_suppression).__name__}")
     if not 0 <= max_suppression <= 1:

@@ -56,7 +56,7 @@ class LearnedAccuracy(Measurement):
     title="learned accuracy",
     safer="higher",
     kind="utility",
-    attacker="and learns from {attributes} is right about the original less often than {limit}",
+    attacker="who learns from {attributes} is right about the original less often than {limit}",
     remedy="generate the table with a larger budget, or with the target as its given column",
     paper="Dorrestijn 2018, table 4",
     axis="share of rows that are predicted",

@@ -1,7 +1,7 @@
-"""The list of metrics: everything a door needs to know about one is declared here, next to its formula.
+"""The registry of metrics: each declares what a gate, a search and a report need to know, next to its formula.
 
 Declaring a metric makes it a public function, a requirement, a policy line, an expectation, an asset check
-and a row of the report; no door keeps a list of its own.
+and a row of the report; none of these keeps a list of its own.
 """
 
 import importlib
@@ -23,25 +23,25 @@ Axis = str | Callable[[Mapping[str, Any]], str]
 # The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
 
-# How a metric may use the second table, which every door hands over as `population`, by the name of its argument.
+# How a metric may use the second table, which every interface passes as `population`, by the name of its argument.
 SECOND_TABLES = {
     "population": "the population the people were drawn from",
     "original": "the original table that this one was generated from",
 }
 
-# What a pass of a requirement that protects nobody must not be taken for.
+# What a pass of an audit or a utility metric does not mean.
 CAVEATS = {
     "audit": "This is an audit: it can find a leak, and finding none does not show that there is none.",
     "utility": "This says how useful the table is, and nothing about privacy.",
 }
 
-# What the place of the measurement supplies: another table, whoever listens, the books.
+# Arguments that the caller of a metric supplies: a second table, a progress callback, the ledger's account.
 _SURROUNDINGS = (*SECOND_TABLES, "progress", "account")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A metric and how to speak of it."""
+    """A metric and its declaration."""
 
     name: str
     title: str
@@ -88,7 +88,7 @@ class Metric:
     @property
     def whom(self) -> str:
         """Whom `attacker` speaks of."""
-        return "Whoever uses the table" if self.kind == "utility" else "An attacker"
+        return "An analyst" if self.kind == "utility" else "An attacker"
 
     def axis_of(self, parameters: Mapping[str, Any]) -> str:
         """Return what the value of a class is called on a chart, given the measurement's parameters."""
@@ -111,7 +111,7 @@ class Metric:
         return {name: option for name, option in given if name not in (*ROLES, *_SURROUNDINGS)}
 
     def require_options(self, given: Mapping[str, Any]) -> None:
-        """Refuse a misspelt, missing or senseless option before any data is read."""
+        """Raise for a misspelt, missing or senseless option before any data is read."""
         for name in given:
             if name not in self.options:
                 raise ParameterError(unknown_name(f"option of {self.name}", name, self.options))
@@ -208,8 +208,8 @@ def metrics() -> Mapping[str, Metric]:
 
 
 def find_metric(name: str) -> Metric:
-    """Return a metric by name, or say which there are."""
-    known = _METRICS if name in _METRICS else metrics()  # the folder is read only for names not met before
+    """Return a metric by name, or raise with the valid names."""
+    known = _METRICS if name in _METRICS else metrics()  # the modules are imported only for names not met before
     if name not in known:
         raise ParameterError(unknown_name("metric", str(name), known))
     return known[name]

@@ -218,25 +218,25 @@ def test_a_unit_that_does_not_exist_is_refused():
 
 
 def test_more_rows_wanted_than_there_are_is_told_before_any_search():
-    with pytest.raises(InfeasibleError, match="k_anonymity at least 9 needs 9 rows, and the table has 8") as told:
+    with pytest.raises(InfeasibleError, match="k_anonymity at least 9 needs 9 rows, and the table has 8") as caught:
         pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=9)])
-    assert "hierarchy" not in str(told.value)
+    assert "hierarchy" not in str(caught.value)
 
 
 def test_a_hierarchy_is_to_be_extended_only_where_it_does_not_end_in_one_value():
     asked = {"requirements": [pp.require("l_diversity", at_least=3)], "sensitive": "illness"}
     frame = pd.DataFrame({"zip": ["1", "2"] * 3, "age": ["3", "4", None] * 2, "illness": ["flu", "cold"] * 3})
     whole = {"age": pp.tree_hierarchy(["3", "4"])}
-    with pytest.raises(InfeasibleError) as told:
+    with pytest.raises(InfeasibleError) as caught:
         pp.generalize(frame, hierarchies={**whole, "zip": TableHierarchy({"1": ("one",), "2": ("two",)})}, **asked)
-    assert "extend the hierarchy of zip to '*'" in str(told.value)
-    with pytest.raises(InfeasibleError) as told:
+    assert "extend the hierarchy of zip to '*'" in str(caught.value)
+    with pytest.raises(InfeasibleError) as caught:
         pp.generalize(frame, hierarchies={**whole, "zip": pp.tree_hierarchy(["1", "2"])}, **asked)
-    assert "extend" not in str(told.value)
+    assert "extend" not in str(caught.value)
 
 
-def test_progress_is_told_in_words_where_nodes_are_judged_one_by_one():
-    told = []
+def test_progress_is_reported_where_nodes_are_evaluated_one_by_one():
+    sentences = []
     frame = pd.DataFrame({name: [str(n % 3) for n in range(9)] for name in "abcdef"})
     three = TableHierarchy({str(n): (f"<{n // 2}", "*") for n in range(3)})
     pp.generalize(
@@ -244,10 +244,10 @@ def test_progress_is_told_in_words_where_nodes_are_judged_one_by_one():
         hierarchies=dict.fromkeys("abcdef", three),
         requirements=[pp.require("reidentification_risk", variant="share_at_risk", threshold="1/9", at_most=0)],
         max_suppression=0.2,
-        progress=told.append,
+        progress=sentences.append,
     )
-    assert told[0].startswith("counting all 729 generalizations")
-    assert told[1] == "25 of 729 generalizations judged one by one"
+    assert sentences[0].startswith("counting all 729 generalizations")
+    assert sentences[1] == "25 of 729 generalizations evaluated one by one"
 
 
 def test_a_curve_of_loss_against_k_comes_with_a_small_lattice():
@@ -276,7 +276,7 @@ def test_the_curve_keeps_the_other_requirements():
     curve = loss_against_k(frame, requirements=[diverse], ks=[1, 2], **given)
     plan = pp.generalize(frame, requirements=[diverse], **given)
     assert [point.loss for point in curve] == [plan.loss, plan.loss]
-    assert plan.trade_off == ()  # nobody asked for a k
+    assert plan.trade_off == ()  # no requirement asks for a k
 
 
 EVERYBODY = [(21, "Bern"), (21, "Bern"), (25, "Biel"), (25, "Biel"), (34, "Bern"), (34, "Basel"), (51, "Basel")]
@@ -342,7 +342,7 @@ def test_a_population_that_is_missing_or_lacks_people_is_told_at_once():
 
 @pytest.mark.parametrize("max_suppression", [0, 0.1])
 def test_of_equal_losses_the_columns_that_come_first_stay_finer(max_suppression):
-    """Either column may go to '*'; which one is said by the order of the hierarchies, on every run."""
+    """Either column may go to '*'; the order of the hierarchies decides which, on every run."""
     data = pd.DataFrame([(a, b) for a in "xy" for b in "pq"] * 2, columns=["first", "second"])
     hierarchies = {name: pp.mask_hierarchy(length=1) for name in data.columns}
     for names in (["first", "second"], ["second", "first"]):

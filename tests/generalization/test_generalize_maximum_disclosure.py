@@ -57,7 +57,7 @@ COMPARISONS = {"below": operator.lt, "at_most": operator.le}
 
 
 def good_class(attacker, knowledge, within):
-    """Whether nobody of a class is disclosed beyond the limit, inside the table that the class is in."""
+    """Whether no person of a class is disclosed beyond the limit, inside the table that the class is in."""
 
     def is_good(members, table):
         classes = class_metrics.equivalence_classes(table, [0, 1])
@@ -109,7 +109,7 @@ def test_one_person_alone_is_suppressed_and_not_everybody_whom_they_expose():
     assert pp.generalize(frame, **found).levels == {"town": 1}  # nothing may be suppressed
 
 
-@pytest.mark.parametrize(("attacker", "words"), [("implications", "1 of 12 were judged"), ("negations", "examined")])
+@pytest.mark.parametrize(("attacker", "words"), [("implications", "1 of 12 evaluated"), ("negations", "examined")])
 def test_with_suppression_nodes_where_too_many_fail_by_themselves_are_not_judged(attacker, words):
     rows = [(age, city, held) for age, held in zip((21, 25, 34, 51), "abcd", strict=True) for city in CITIES] * 2
     required = pp.require("maximum_disclosure", knowledge=2, attacker=attacker, below=0.6)
@@ -162,7 +162,7 @@ def test_a_chain_is_searched_by_halves_for_its_lowest_safe_node(rows, asked):
     assert (plan.levels["age"], plan.levels["city"]) == safe[0]
     assert plan.nodes_visited <= 4  # the top and two or three halvings, of twelve nodes
     assert (plan.exact, plan.minimal_nodes) == (False, ())
-    assert "one chain of 6 of 12 generalizations was searched by halves" in plan.search
+    assert "binary search over one chain of 6 of 12 generalizations" in plan.search
     best = pp.generalize(frame, **{**given_parts, "search": "best"})
     assert best.loss <= plan.loss
     assert required.judge(plan.apply(frame), quasi_identifiers=["age", "city"], sensitive="disease").passed
@@ -173,7 +173,7 @@ def test_a_chain_is_refused_where_passing_is_not_inherited():
     frame = pd.DataFrame([(21, "Bern", "a"), (25, "Bern", "b"), (51, "Bern", "a")] * 4, columns=COLUMNS)
     disclosed = pp.require("maximum_disclosure", knowledge=0, below=0.9)
     given_parts = {"hierarchies": HIERARCHIES, "sensitive": "disease", "search": "chain"}
-    with pytest.raises(ParameterError, match=r"maximum_disclosure\); give max_suppression=0"):
+    with pytest.raises(ParameterError, match="maximum_disclosure; give max_suppression=0"):
         pp.generalize(frame, **given_parts, requirements=[disclosed], max_suppression=0.5)
     with pytest.raises(ParameterError, match="search must be one of best, chain"):
         pp.generalize(frame, **{**given_parts, "search": "quick"}, requirements=[disclosed])

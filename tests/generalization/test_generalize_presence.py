@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError
-from privacy_plugin.generalization.node_sizes import all_present, possible_by_pairs
+from privacy_plugin.generalization.class_counts import all_present, possible_by_pairs
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn
 from tests.oracles import population as oracle
 
@@ -53,7 +53,7 @@ def test_the_least_full_domain_generalization_that_is_delta_present(both: Any, d
         "hierarchies": HIERARCHIES,
         "requirements": [pp.require("delta_presence", between=delta)],
         "population": frame_of(population),
-        "max_suppression": 0.25 if delta[0] > 0 else 0,  # with a lower bound nobody can be left out anyway
+        "max_suppression": 0.25 if delta[0] > 0 else 0,  # with a lower bound no row can be suppressed anyway
     }
     if not passing:
         for looked_through in (True, False):

@@ -59,7 +59,7 @@ def test_the_plan_has_the_least_loss_of_all_nodes_that_meet_the_limit(seed, aske
 
 
 def test_the_score_is_not_called_monotone_because_it_is_not():
-    """With l < 1 a coarser table can score higher: nobody knows the exact age, everybody the decade."""
+    """With l < 1 a coarser table can score higher: no attacker knows the exact age, all know the decade."""
     assert not find_metric("privacy_score").monotone
     frame = pd.DataFrame({"age": ["31", "32", "41"], "disease": ["flu", "flu", "gout"]})
     weights = {"likelihood": {"age": {"31": 0, "32": 0, "41": 1}, "disease": 0}, "danger": {"age": 0}}

@@ -13,8 +13,8 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import TableHierarchy
+from privacy_plugin.generalization.class_counts import GroupedCounts
 from privacy_plugin.generalization.losses import LOSSES, SHARES, make_loss
-from privacy_plugin.generalization.node_sizes import SmallLattice
 from tests.oracles import losses as oracle
 
 quick = settings(deadline=None, max_examples=40, derandomize=True)
@@ -50,7 +50,7 @@ class Case:
         return make_loss(name, self.table, self.levels, HIERARCHIES)
 
     def counted(self, k):
-        return SmallLattice(self.table.codes, self.table.counts, [laid.maps for laid in self.levels.values()], k=k)
+        return GroupedCounts(self.table.codes, self.table.counts, [laid.maps for laid in self.levels.values()], k=k)
 
     def small(self, node, k):
         """The rows in classes of fewer than k."""

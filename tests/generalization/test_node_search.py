@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.generalization.node_search import Judged, ascending, decide, descend, least, minimal_nodes
-from privacy_plugin.generalization.node_sizes import (
-    SmallLattice,
+from privacy_plugin.generalization.class_counts import (
+    GroupedCounts,
     all_large,
     class_sizes,
     possible_by_pairs,
     rolled_up,
     small_class_lines,
 )
+from privacy_plugin.generalization.node_search import Judged, ascending, decide, descend, least, minimal_nodes
 from tests.oracles import lattice as oracle
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
@@ -190,7 +190,7 @@ def brute_classes(codes, counts, maps, node):
 @given(table=tables(), k=st.integers(1, 6))
 def test_sizes_of_classes_and_who_is_in_the_small_ones(table, k):
     codes, counts, maps = table
-    counted = SmallLattice(codes, counts, maps, k=k)
+    counted = GroupedCounts(codes, counts, maps, k=k)
     for node in nodes_of(counted.failing.shape):
         classes = brute_classes(codes, counts, maps, node)
         sizes = [sum(int(counts[line]) for line in members) for members in classes]
@@ -209,7 +209,7 @@ def test_sizes_of_classes_and_who_is_in_the_small_ones(table, k):
 def test_pairs_of_columns_rule_out_no_node_that_passes(table, k):
     codes, counts, maps = table
     possible, visited = possible_by_pairs(codes, counts, maps, passes=all_large(k))
-    passing = SmallLattice(codes, counts, maps, k=k).failing == 0
+    passing = GroupedCounts(codes, counts, maps, k=k).failing == 0
     assert not (passing & ~possible).any()
     if len(maps) <= 2:
         assert (possible == passing).all()

@@ -233,7 +233,7 @@ def test_an_export_is_whole_or_not_there(tmp_path):
         plan_of().export(tmp_path / "mapping", data=frame_of().assign(zip="much too long"))
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "precious").touch()
-    with pytest.raises(ParameterError, match="no empty folder"):
+    with pytest.raises(ParameterError, match="not an empty folder"):
         plan_of().export(tmp_path / "full", data=frame_of())
     (tmp_path / "file").touch()
     with pytest.raises(ParameterError, match=r"Not a directory|File exists"):

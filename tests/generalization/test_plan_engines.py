@@ -48,7 +48,7 @@ def test_every_engine_finds_the_same_plan_and_releases_the_same_rows(engine: str
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_masked_rows_have_a_star_in_every_engine(engine: str, tmp_path: Path) -> None:
-    """The masked class (flu, flu) is no more diverse than before, so diversity is left out."""
+    """The masked class (flu, flu) is not more diverse than before, so diversity is left out."""
     data = LOADERS[engine](TABLE, tmp_path)
     k3 = [pp.require("k_anonymity", at_least=3)]
     plan = pp.generalize(data, hierarchies=HIERARCHIES, requirements=k3, max_suppression=0.6)
@@ -80,7 +80,7 @@ def test_a_partition_that_is_refused_leaves_the_last_release_in_its_place(
     released = plan.apply(first, target=name)
     before = released.fingerprint()
     later = LOADERS[engine](partition, tmp_path)
-    if engine == "postgresql":  # one database there: the release lies beside both
+    if engine == "postgresql":  # one database there: the release is in the same schema
         present = tables_of(later)
         with pytest.raises(error, match=words) as caught:
             plan.apply(later, target=name)

@@ -14,8 +14,8 @@ import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization import generalize as module_of_generalize
+from privacy_plugin.generalization import lattice
 from privacy_plugin.generalization import search as searches
-from privacy_plugin.generalization import task
 from tests.generalized_people import AGES, CITIES, hierarchy_of
 from tests.oracles import class_metrics, generalization, losses
 
@@ -201,7 +201,7 @@ def test_the_best_node_the_suppressed_rows_and_all_minimal_nodes(names, rows, sh
         assert len(plan.lattice) == 24
 
 
-COMPILED, PRUNED = (task, "_FEW_VISITS", 0), (searches, "PICTURED", 0)
+COMPILED, PRUNED = (lattice, "_FEW_VISITS", 0), (searches, "PICTURED", 0)
 WAYS = [(COMPILED, ["k 2"]), (COMPILED, ["average risk"]), (COMPILED, ["k 2", "average risk"])]
 WAYS += [(PRUNED, ["k 2"]), (PRUNED, ["k above 2", "risk"]), (PRUNED, ["k 2", "t"])]
 
@@ -240,12 +240,12 @@ def test_the_ways_are_taken_where_they_should_be(monkeypatch):
     assert searched(rows, ["k above 2"], 0.1).nodes_visited == 24
     assert "judged" not in searched(rows, ["average risk"], 0.1).search
     assert re.fullmatch(
-        r"all 24 combinations of levels were examined; \d+ judged by every requirement decide all 24",
+        r"all 24 combinations of levels were examined; \d+ of 24 evaluated by every requirement decide the others",
         searched(rows, ["k 2", "share at risk"], 0.0).search,
     )
     plan = searched(rows, ["share at risk"], 0.1)
     assert plan.search == (
-        f"nothing could be counted; {plan.nodes_visited} of 24 were judged by every requirement, by rising loss"
+        f"no compiled rule applies; {plan.nodes_visited} of 24 evaluated by every requirement, by rising loss"
     )
 
 
@@ -312,7 +312,7 @@ def test_a_lattice_nobody_can_look_through_is_descended_at_once():
         requirements=[pp.require("k_anonymity", at_least=4)],
     )
     assert not plan.exact
-    assert "the lattice has 268,435,456 nodes, too many to look at" in plan.search
+    assert "the lattice has 268,435,456 nodes, too many to evaluate" in plan.search
     assert plan.nodes_visited < 10_000
     released = plan.apply(frame)
     assert pp.k_anonymity(released, quasi_identifiers=list(frame.columns)).value >= 4

@@ -15,7 +15,7 @@ from privacy_plugin.generalization.walk.counts import (
     passing_classes,
     uncovered_population,
 )
-from privacy_plugin.generalization.walk.wide_products import entropy_is_exactly, product_less
+from privacy_plugin.generalization.walk.rules import entropy_is_exactly, product_less
 from privacy_plugin.metrics.class_rules import (
     ClassRule,
     Closeness,

@@ -140,7 +140,7 @@ def test_an_audit_is_drawn_beside_chance(browser: Any, audited: Path, width: int
     page, asked, complaints = opened(browser, audited, viewport={"width": width, "height": 800})
     assert (asked, complaints) == ([audited.as_uri()], [])
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    chart = page.get_by_role("img", name="Repeated records beside chance")
+    chart = page.get_by_role("img", name="Repeated records and chance")
     assert chart.bounding_box()["height"] > 80
     assert chart.get_by_text("if the columns were independent").count() == 2
 

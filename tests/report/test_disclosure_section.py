@@ -44,7 +44,7 @@ def test_both_attackers_curves_and_the_worst_knowledge_are_shown_without_a_value
 
 
 def test_classes_are_shown_by_how_uneven_they_are():
-    """Both classes of the ward have an entropy of about 1.05 and 1.33; nobody's value is needed to say so."""
+    """Both classes of the ward have an entropy of about 1.05 and 1.33; no value of the table is needed to show it."""
     shown = page(knowledge=1, below=0.7)
     assert "The most uneven class has an entropy of 1.05 (natural logarithm)." in shown
     assert re.findall(

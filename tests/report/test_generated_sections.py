@@ -1,4 +1,4 @@
-"""Generated tables and channels in the report: every number beside its comparison, and no proof claimed."""
+"""Generated tables and channels in the report: every number with its comparison, and no proof claimed."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_what_failed_is_red_and_says_whom_it_concerns() -> None:
     page = page_of({"repeated_records": {"at_most": 0.5}}, {"learned_accuracy": {"target": "ill", "above": 1}})
     assert NOTHING_FOUND not in page.text
     assert "An attacker" in page.text
-    assert "Whoever uses the table" in page.text
+    assert "An analyst" in page.text
     assert any(tag.get("fill") == "var(--chart-fails)" for tag in page.named("polygon"))
 
 

@@ -1,4 +1,4 @@
-"""The bars of a chart: nobody is lost, and the limit separates who meets it from who does not."""
+"""The bars of a chart: every person is counted, and the limit separates who meets it from who does not."""
 
 import numpy as np
 import pytest

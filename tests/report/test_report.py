@@ -104,7 +104,7 @@ def test_the_banner_shows_the_last_verdict(rules: pp.Policy, found: Judged, page
 
 
 @pytest.mark.parametrize(
-    ("requirements", "people", "said"),
+    ("requirements", "people", "sentence"),
     [
         ({"k": 2}, 4, "4 rows meet the policy's only requirement."),
         ({"k": 5}, 4, "the policy's only requirement is not met."),
@@ -114,13 +114,13 @@ def test_the_banner_shows_the_last_verdict(rules: pp.Policy, found: Judged, page
         ({"k": 1}, 1, "1 row meets the policy's only requirement."),
     ],
 )
-def test_the_banner_counts_in_plain_words(requirements: dict[str, object], people: int, said: str) -> None:
+def test_the_banner_counts_in_plain_words(requirements: dict[str, object], people: int, sentence: str) -> None:
     lines: list[dict[str, object]] = [{"k_anonymity": {"at_least": requirements["k"]}}]
     if "risk" in requirements:
         lines.append({"reidentification_risk": {"at_most": requirements["risk"]}})
     rules = pp.Policy.from_dict({"dataset": "visits", "columns": {"age": "quasi_identifier"}, "requirements": lines})
     verdict = rules.judge(pd.DataFrame({"age": [30] * people}))
-    assert said in Page(render_report(policy=rules, verdicts=[("visits", verdict)])).text
+    assert sentence in Page(render_report(policy=rules, verdicts=[("visits", verdict)])).text
 
 
 def test_findings_say_what_to_do(found: Judged, page: Page) -> None:

@@ -104,7 +104,7 @@ def test_the_ring_of_example_6_3():
 
 
 def test_lemma_2_25_needs_that_nobody_is_inside_another():
-    """Free faces give their maximal face away, unless somebody has no more than them (example 2.24)."""
+    """Free faces give their maximal face away, unless a person has no more than them (example 2.24)."""
     alone = dowker_complex(letters("abc", "d"))
     assert [alone.name(face) for face in alone.free_faces] == ["a", "b", "c"]
     assert alone.inferring == alone.free_faces

@@ -1,9 +1,10 @@
 """One number for every node of a full-domain generalization lattice, exactly and in one pass.
 
-Input everywhere: `codes`, one line a distinct row and one column an attribute, as leaf codes of its hierarchy;
-`counts`, how many rows the line stands for; `level_maps`, for every attribute a table (levels, leaves) that gives each
-leaf's group at each level, every level coarsening the one below. The result has one axis an attribute and one element
-a level: `result[node]` belongs to the node with those levels. A single node is asked for with one-line level maps.
+Input everywhere: `codes` has a line for every distinct row and a column for every attribute, as leaf codes of its
+hierarchy; `counts` has how many rows the line stands for; `level_maps` has, for every attribute, a table (levels,
+leaves) of each leaf's group at each level, every level coarsening the one below. The result has an axis for every
+attribute and an element for every level: `result[node]` belongs to the node with those levels. For a single node, give
+level maps of one line.
 
 The first call in a process loads compiled code from numba's cache; the first call ever compiles it (some seconds).
 """
@@ -16,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.generalization.walk.order import Codes, Integers
-from privacy_plugin.generalization.walk.packing import PackedLattice, pack_lattice
+from privacy_plugin.generalization.walk.packing import Codes, Integers, PackedLattice, pack_lattice
 from privacy_plugin.generalization.walk.parts import MEMBER_FIELDS, Worth
 from privacy_plugin.generalization.walk.recursion import FRAME_FIELDS, walk
 from privacy_plugin.generalization.walk.rule_table import Carried, carry_classes
@@ -59,7 +59,7 @@ def _walk_all(packed: PackedLattice, k: int, worth: Worth | None, carried: Carri
     room = (run_start, run_leaf, sums, members, listed, listed_end, frames, registers)
     go_on: Callable[..., bool] = walk
     while not go_on(*arguments, *room, cells, _SLICE):
-        pass  # back in Python, where an interrupt is heard
+        pass  # back in Python, where an interrupt is handled
     return packed.unfold(cells)
 
 
@@ -99,7 +99,7 @@ def _count(
     _check(codes, counts, level_maps, asked.k)
     columns, column_start = _symbols(counts, asked.sensitive, asked.sensitive_sizes)
     if asked.population is None and any(isinstance(rule, Presence) for rule in asked.rules):
-        raise ParameterError("presence is judged against a population; none was given")
+        raise ParameterError("a presence rule needs a population; give it with population=")
     people = np.zeros_like(counts) if asked.population is None else np.asarray(asked.population)
     if people.shape != counts.shape or (people < 0).any():
         raise ParameterError("population must hold one number >= 0 for every line of codes")

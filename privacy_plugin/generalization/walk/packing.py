@@ -1,9 +1,10 @@
 """Pack coded rows into the sorted integer keys and tables that the partition recursion walks over.
 
-A key holds the digits of the leading attributes, then the rank of what the row has in the last few attributes (the
-*tail*, whose nodes are counted together by table). Where this exceeds 62 bits the key is cut into segments: the rest
-of a row is replaced by its rank among the distinct rests (a *link*), which keeps the order, and the recursion looks the
-rest up when it gets there.
+Attributes get their leaves in hierarchy order, and an order among themselves that makes the recursion fast. A key holds
+the digits of the leading attributes, then the rank of what the row has in the last few attributes (the *tail*, whose
+nodes are counted together by table). Where this exceeds 62 bits the key is cut into segments: the rest of a row is
+replaced by its rank among the distinct rests (a *link*), which keeps the order, and the recursion looks the rest up
+when it gets there.
 """
 
 from collections.abc import Sequence
@@ -14,28 +15,93 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy_plugin.errors import TooLargeError
-from privacy_plugin.generalization.walk.order import (
-    Attribute,
-    Codes,
-    Integers,
-    arrange_attribute,
-    join_fixed,
-    recursion_order,
-)
+from privacy_plugin.errors import HierarchyError, TooLargeError
 
+Integers = NDArray[np.int64]
+Codes = NDArray[np.integer]
+
+_SMALL_DOMAIN = 16
 _KEY_BITS = 62
 _TAIL_NODES = 48  # with more, the table costs more than the recursion it saves (measured on census rows)
 _TAIL_CELLS = 1_000_000  # classes of all nodes, with their histograms, so that they stay in the cache
 _FEW_CELLS = 4_000_000
 
 
-# Columns of `Plan.attributes`, which has a line a leading attribute and one more for the tail: position and mask of the
-# digit in its segment's key; number of leaves and levels; first place in `maps`; the largest part the attribute can
-# get (its distinct suffixes); the first place of its working space (two halves as large as that) and of its runs;
-# where a segment begins, the first place in `link_values` (elsewhere -1) and of the space for the looked-up keys; the
-# distance of two cells along the attribute; for plain attributes, the first cell of what holds below a prefix.
-# With rules, also the largest number of list entries of a part, and where its lists are kept.
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """One attribute in hierarchy order, with only the levels that differ on the rows at hand."""
+
+    digits: Integers  # of every row
+    maps: Integers  # (levels, leaves); every line starts at 0 and never falls
+    level_of: Integers  # the caller's level -> line of maps
+
+    @property
+    def levels(self) -> int:
+        """How many levels differ."""
+        return int(self.maps.shape[0])
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves occur."""
+        return int(self.maps.shape[1])
+
+
+def arrange_attribute(*, codes: Codes, level_map: Codes) -> Attribute:
+    """Recode an attribute so that every group of every level is a range of leaves.
+
+    Only leaves that occur are kept; leaves that level 0 does not tell apart become one; a level that groups the
+    leaves like the level below is left out. A level that splits a group of the level below is an error, because a
+    class would then shrink by generalizing.
+    """
+    present = np.flatnonzero(np.bincount(codes, minlength=level_map.shape[1]))
+    maps = level_map[:, present]
+    order = np.lexsort(tuple(maps))  # the top level decides first
+    changes = np.diff(maps[:, order], axis=1) != 0
+    for level in range(len(maps)):
+        scattered = np.count_nonzero(changes[level]) + 1 != len(np.unique(maps[level]))  # by what a level above splits
+        if scattered or (level > 0 and (changes[level] & ~changes[level - 1]).any()):
+            raise HierarchyError(f"a hierarchy of {len(maps)} levels splits a group again at a higher level")
+    kept = [n for n in range(len(maps)) if n == 0 or not np.array_equal(changes[n], changes[n - 1])]
+    monotone = np.zeros((len(kept), len(present)), dtype=np.int64)
+    np.cumsum(changes[kept], axis=1, out=monotone[:, 1:])
+    leaf_of = np.zeros(level_map.shape[1], dtype=np.int64)
+    leaf_of[present[order]] = monotone[0]
+    first = np.flatnonzero(np.concatenate([[True], changes[0]]))
+    level_of = np.searchsorted(np.array(kept), np.arange(len(maps)), side="right") - 1
+    return Attribute(digits=leaf_of[codes], maps=monotone[:, first], level_of=level_of)
+
+
+def join_fixed(attributes: Sequence[Attribute]) -> Attribute:
+    """Join attributes that leave no choice of level into one, whose leaves are the combinations that occur."""
+    digits = attributes[0].digits
+    for attribute in attributes[1:]:
+        digits = np.unique(digits * attribute.leaves + attribute.digits, return_inverse=True)[1].ravel()
+    leaves = int(digits.max()) + 1
+    return Attribute(digits=digits, maps=np.arange(leaves)[None, :], level_of=np.zeros(1, dtype=np.int64))
+
+
+def recursion_order(attributes: Sequence[Attribute]) -> list[int]:
+    """Return the positions of the attributes that have a choice of level, in the order of the recursion.
+
+    Descending number of leaves; last, of those with a small domain, the one with the most levels. The order decides
+    the time (bad ones cost twice as much), never the result.
+    """
+    free = [position for position, attribute in enumerate(attributes) if attribute.levels > 1]
+    free.sort(key=lambda position: -attributes[position].leaves)
+    small = [position for position in free if attributes[position].leaves <= _SMALL_DOMAIN] or free[-1:]
+    if small:
+        last = max(small, key=lambda position: (attributes[position].levels, -attributes[position].leaves))
+        free.remove(last)
+        free.append(last)
+    return free
+
+
+# Columns of `Plan.attributes`, which has a line for every leading attribute and one more for the tail: position and
+# mask of the digit in its segment's key; number of leaves and levels; first place in `maps`; the largest part the
+# attribute can get (its distinct suffixes); the first place of its working space (two halves as large as that) and of
+# its runs; where a segment begins, the first place in `link_values` (elsewhere -1) and of the space for the looked-up
+# keys; the distance of two cells along the attribute; for plain attributes, the first cell of what holds below a
+# prefix. With rules, also the largest number of list entries of a part, and where its lists are kept.
 SHIFT, MASK, LEAVES, LEVELS, MAPS, CAPACITY, BUFFER, RUNS, LINK, LINK_BUFFER, STRIDE, PREFIX = range(12)
 POOL_CAPACITY, POOL = 12, 13
 PLAN_FIELDS = 14
@@ -48,18 +114,18 @@ class Plan(NamedTuple):
     maps: Integers  # all level maps of the leading attributes, one after the other
     link_values: Integers
     tail_table: NDArray[np.uint32]  # (distinct tails, nodes of the tail): classes, numbered through all nodes
-    tail_nodes: Integers  # see lattice_parts
+    tail_nodes: Integers  # see parts.py
     becomes: Integers
     tail: int  # number of leading attributes
     tail_mask: int
-    plain: int  # attributes before this one have a cell a level, later ones 2 * levels - 1
+    plain: int  # attributes before this one have a cell for every level, later ones 2 * levels - 1
     block: int  # cells below the plain attributes
     block_start: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackedLattice:
-    """A table ready to be walked, and how the walk's cells become one number a node."""
+    """A table ready to be walked, and how the walk's cells become one number for every node."""
 
     plan: Plan
     keys: Integers  # the sorted distinct keys, then working space

@@ -7,19 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.generalization.walk.class_lists import (
-    AMOUNT,
-    DETAIL_FIELDS,
-    FAILS,
-    NOT_JUDGED,
-    SYMBOL,
-    VALUES,
-    WEIGHT,
-)
-from privacy_plugin.generalization.walk.class_lists import END as LIST_END
-from privacy_plugin.generalization.walk.class_lists import START as LIST_START
-from privacy_plugin.generalization.walk.order import Codes, Integers
-from privacy_plugin.generalization.walk.packing import CAPACITY, POOL, POOL_CAPACITY, PackedLattice
+from privacy_plugin.generalization.walk.packing import CAPACITY, POOL, POOL_CAPACITY, Codes, Integers, PackedLattice
+from privacy_plugin.generalization.walk.parts import AMOUNT, DETAIL_FIELDS, FAILS, NOT_JUDGED, SYMBOL, VALUES, WEIGHT
+from privacy_plugin.generalization.walk.parts import END as LIST_END
+from privacy_plugin.generalization.walk.parts import START as LIST_START
 from privacy_plugin.generalization.walk.rules import (
     BITS,
     CLOSENESS,
@@ -134,7 +125,7 @@ class _Table:
 
 
 class Carried(NamedTuple):
-    """What a walk with rules carries along (see lattice_class_lists), its rules and the room to judge them in."""
+    """What a walk with rules carries along (see parts.py), its rules and the room to judge them in."""
 
     details: Integers
     pool: Integers

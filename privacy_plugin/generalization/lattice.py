@@ -1,13 +1,14 @@
-"""One table and the lattice over it: what the nodes are, what is known of all of them, and how one is judged."""
+"""The lattice of generalizations over one table: its nodes, what counting classes decides, and how a node is judged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from privacy_plugin.errors import InfeasibleError
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, pack
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
@@ -15,29 +16,31 @@ from privacy_plugin.frequency.order import places
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
 from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
-from privacy_plugin.generalization.losses import Counted, Loss, make_loss
-from privacy_plugin.generalization.node_search import Judged
-from privacy_plugin.generalization.node_sizes import (
+from privacy_plugin.generalization.class_counts import (
+    GroupedCounts,
     Mask,
     Node,
     Passes,
-    SmallLattice,
+    WalkedCounts,
     all_large,
     all_present,
+    sensitive_codes,
     small_class_lines,
+    with_population,
 )
-from privacy_plugin.generalization.plan import generalize_table, lay_over
+from privacy_plugin.generalization.losses import Loss, NodeCounts, make_loss
+from privacy_plugin.generalization.node_search import Judged
 from privacy_plugin.generalization.suppression import failing_rows, most_suppressed
-from privacy_plugin.generalization.walked_lattice import WalkedLattice, sensitive_codes, with_population
-from privacy_plugin.measuring.measure import Tables
+from privacy_plugin.measuring.measure import Tables, measure
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
+from privacy_plugin.sources import Source, open_source
 
 _FEW_VISITS = 3_000_000  # distinct rows * nodes: below, grouping node by node beats loading compiled code
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LatticeTask:
-    """A table, hierarchies and requirements: the question that a search answers."""
+class Lattice:
+    """A table, hierarchies and requirements: all generalizations, and which of them are allowed."""
 
     table: FrequencyTable
     hierarchies: Mapping[str, Hierarchy]
@@ -126,38 +129,38 @@ class LatticeTask:
             rows=self.table.rows,
         )
 
-    def counted(self) -> Counted:
-        """Count the failing rows of every node, as far as a walk can know them."""
+    def node_counts(self) -> NodeCounts:
+        """Count the failing rows of every node, as far as class conditions say."""
         small = self.nodes * self.table.distinct <= _FEW_VISITS
         if small and not self.conditions.rules:
-            return SmallLattice(self.codes, self.table.counts, self.maps, k=self.conditions.k)
-        return self._walked()
+            return GroupedCounts(self.codes, self.table.counts, self.maps, k=self.conditions.k)
+        return self._walked_counts()
 
-    def _walked(self) -> WalkedLattice:
+    def _walked_counts(self) -> WalkedCounts:
         codes, counts, maps = self.codes, self.table.counts, list(self.maps)
         others = sensitive_codes(self.table, self.sensitive_columns) if self.conditions.rules else {}
         if self.conditions.needs_population and self.population is not None:
             everybody = self.population.frequencies(self.columns)
             codes, counts, maps, others = with_population(self.table, everybody, self.hierarchies, others)
-        return WalkedLattice(
+        return WalkedCounts(
             shape=self.shape, codes=codes, counts=counts, maps=maps, conditions=self.conditions, others=others
         )
 
-    def eligible(self, counted: Counted) -> Mask:
-        """Tell which nodes may meet the requirements: all that do, and with local requirements no others."""
-        failing = counted.failing
+    def eligible(self, counts: NodeCounts) -> Mask:
+        """Return the nodes that may meet the requirements: all that do, and where counting is decisive no others."""
+        failing = counts.failing
         if not self.conditions.repairable:
-            assert isinstance(counted, WalkedLattice)  # only the walk knows of populations
-            mask: Mask = (failing == 0) & (counted.uncovered == 0)
+            assert isinstance(counts, WalkedCounts)  # only the walk knows of populations
+            mask: Mask = (failing == 0) & (counts.uncovered == 0)
         else:
             mask = (failing <= self.most_suppressed) & (failing < self.table.rows)
         if self.conditions.averages and self.conditions.decisive:
-            mask &= self._average_risks_hold(counted)
+            mask &= self._average_risks_hold(counts)
         return mask
 
-    def _average_risks_hold(self, counted: Counted) -> Mask:
+    def _average_risks_hold(self, counts: NodeCounts) -> Mask:
         """Compare classes / rows of what is left with the limits, in whole numbers."""
-        classes, left = counted.classes(), self.table.rows - counted.failing
+        classes, left = counts.classes(), self.table.rows - counts.failing
         holds = np.ones(self.shape, dtype=bool)
         for limit in self.conditions.averages:
             bound = limit.bounds[0]
@@ -176,6 +179,15 @@ class LatticeTask:
 
     def judged(self, node: Node) -> Judged:
         """Judge one node by every requirement; raises InfeasibleError with the reason where it fails."""
+        generalized, failing = self.failing_classes(node)
+        gone = self._lines_in(generalized, failing, node)
+        return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
+
+    def failing_classes(self, node: Node, *, masked: bool = False) -> tuple[FrequencyTable, Integers]:
+        """Return the table at a node, and one of its distinct rows for each class that has to be suppressed.
+
+        Raises InfeasibleError where the table without those classes (or with them `masked`) fails a requirement.
+        """
         generalized = generalize_table(self.table, self.levels, dict(zip(self.columns, node, strict=True)))
         failing = failing_rows(
             generalized,
@@ -185,9 +197,9 @@ class LatticeTask:
             attributes=self.attributes,
             population=self.population,
             max_suppression=self.max_suppression,
+            masked=masked,
         )
-        gone = self._lines_in(generalized, failing, node)
-        return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
+        return generalized, failing
 
     def _lines_in(self, generalized: FrequencyTable, failing: Integers, node: Node) -> Mask:
         """Tell which of the table's own rows are in the classes that fail."""
@@ -229,3 +241,129 @@ class LatticeTask:
 def _in_order(dictionary: Dictionary) -> Dictionary:
     """Sort values as `sensitive_codes` numbers them."""
     return tuple(dictionary[position] for position in np.argsort(places(dictionary)))
+
+
+def lattice_over(
+    data: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    requirements: Sequence[Requirement],
+    max_suppression: float,
+    loss: str,
+    sensitive: str | None = None,
+    attributes: Sequence[str] | None = None,
+    population: Any = None,
+    unit: str | None = None,
+) -> Lattice:
+    """Group the data and lay the hierarchies over it; raise before the search for what cannot be answered."""
+    source = open_source(data)
+    columns = tuple(hierarchies)
+    seen = _attributes(columns, requirements, sensitive) if attributes is None else tuple(attributes)
+    wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
+    table = group_source(source, wanted, unit, requirements)
+    table.require_rows()
+    lattice = Lattice(
+        table=table,
+        hierarchies=dict(hierarchies),
+        requirements=tuple(requirements),
+        max_suppression=max_suppression,
+        loss_name=loss,
+        sensitive=sensitive,
+        attributes=seen,
+        population=None if population is None else Tables(open_source(population)),
+    )
+    assert lattice.levels  # laid over now, so that a value that is not covered raises before anything else is done
+    _require_population(lattice)
+    return lattice
+
+
+def _attributes(
+    columns: tuple[str, ...], requirements: Sequence[Requirement], sensitive: str | None
+) -> tuple[str, ...] | None:
+    """Return what a requirement on attributes looks at: the columns of its roles, or all that are named anywhere."""
+    asking = [r for r in requirements if "attributes" in r.definition.roles]
+    if not asking:
+        return None
+    named = {name for r in asking for name in r.options.get("roles") or ()}
+    named |= {name for r in requirements if (name := r.sensitive or sensitive)}
+    return (*columns, *sorted(named - {*columns}))
+
+
+def _require_population(lattice: Lattice) -> None:
+    """Raise where the population is missing or lacks people of the table."""
+    for requirement in lattice.requirements:
+        if not requirement.definition.needs_population:
+            continue
+        if lattice.population is None:
+            raise ParameterError(
+                f"{requirement.metric} compares with a population; give it with population=, or name it in the policy "
+                "(population:) or on the command line (--population)"
+            )
+        for name, hierarchy in lattice.hierarchies.items():
+            known = lattice.population.frequencies(lattice.columns).dictionary(name)
+            hierarchy.levels(known, column=f"{name} of the population")
+        options = with_hierarchies(requirement, lattice.hierarchies).options
+        roles = {"quasi_identifiers": lattice.columns, "sensitive": requirement.sensitive or lattice.sensitive}
+        given: dict[str, Any] = {role: roles[role] for role in requirement.definition.roles if role in roles}
+        measure(requirement.definition, lattice.table, population=lattice.population, **given, **options)
+
+
+def needed_columns(
+    quasi_identifiers: Sequence[str],
+    requirements: Sequence[Requirement],
+    *,
+    sensitive: str | None,
+    attributes: Sequence[str] | None,
+) -> list[str]:
+    """Return the columns that have to be grouped: quasi-identifiers first, then what requirements look at besides."""
+    asked = {r.sensitive or sensitive for r in requirements if "sensitive" in r.definition.roles}
+    if None in asked:
+        raise ParameterError("a requirement looks at a sensitive column; name it with sensitive=")
+    for name in asked & {*quasi_identifiers}:
+        raise ColumnError(f"column {name!r} cannot be both a quasi-identifier and the sensitive column")
+    asked |= {*(attributes or ())} if any("attributes" in r.definition.roles for r in requirements) else set()
+    return [*quasi_identifiers, *sorted(str(name) for name in asked if name not in quasi_identifiers)]
+
+
+def group_source(
+    source: Source, columns: Sequence[str], unit: str | None, requirements: Sequence[Requirement]
+) -> FrequencyTable:
+    """Group a source; with a unit count people, each of whom must be in one group only.
+
+    Numbers of people add up when classes merge only if no person is in two of them. That is so exactly when the numbers
+    of all groups add up to the number of people.
+    """
+    require_columns(columns, source.columns)
+    if unit is None:
+        return source.frequencies(columns)
+    require_column(unit, source.columns, role="unit")
+    for requirement in requirements:
+        if not requirement.definition.counts_people:
+            raise ParameterError(
+                f"{requirement.metric} is defined for one row a person and cannot count people by the unit column "
+                f"{unit!r}; aggregate the table to one row a person first"
+            )
+    people = source.frequencies(columns, unit=unit)
+    people.require_rows()
+    for requirement in requirements:  # some variants of a metric raise for people
+        requirement.definition.measure(people, quasi_identifiers=columns, **requirement.options)
+    persons = source.frequencies([unit]).distinct
+    if people.rows != persons:
+        differing = [name for name in columns if source.frequencies([name], unit=unit).rows != persons]
+        raise ParameterError(
+            f"these columns differ between rows of the same {unit!r}: {', '.join(differing)}; when classes merge, one "
+            "person would count twice. Give each person one value, or make the column an identifier (dropped)"
+        )
+    return replace(people, unit=None)
+
+
+def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:
+    """Lay the hierarchies over the values of a table."""
+    return {name: hierarchy.levels(table.dictionary(name), column=name) for name, hierarchy in hierarchies.items()}
+
+
+def generalize_table(table: FrequencyTable, levels: Mapping[str, Levels], node: Mapping[str, int]) -> FrequencyTable:
+    """Roll a table up to a node of the lattice."""
+    return table.recode(
+        {name: (levels[name].maps[level], levels[name].dictionaries[level]) for name, level in node.items() if level}
+    )

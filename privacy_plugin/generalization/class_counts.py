@@ -1,18 +1,27 @@
-"""Class sizes of single nodes, of small lattices and of pairs of columns: plain numpy, nothing to compile or load.
+"""Counts of classes: at single nodes, for pairs of columns and for small lattices by numpy, at all nodes compiled.
 
-Everywhere: `codes`, one line a distinct row and one column an attribute; `counts`, the rows a line stands for (and,
-in a second column, its people of a population where one is compared with); `maps[a][level, leaf]`, the value of every
-leaf on every level, numbered from 0.
+The compiled walk is imported where it is used, because loading it takes seconds. Everywhere: `codes` has a line for
+every distinct row and a column for every attribute; `counts` has the rows that a line stands for (and, in a second
+column, its people of a population where one is compared with); `maps[a][level, leaf]` is the value of every leaf on
+every level, numbered from 0.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.order import places
+from privacy_plugin.frequency.values import Value, key
+from privacy_plugin.generalization.class_conditions import ClassConditions
 
 Node = tuple[int, ...]
 Mask = npt.NDArray[np.bool_]
@@ -71,7 +80,7 @@ def _packed(codes: Codes, maps: Sequence[Codes], node: Node) -> tuple[Integers, 
     general, ranges = [], []
     for position, level in enumerate(node):
         values = int(maps[position][level].max()) + 1
-        if values > 1:  # a column of one value tells nobody apart
+        if values > 1:  # a column of one value separates no rows
             general.append(maps[position][level][codes[:, position]])
             ranges.append(values)
     return pack(general, ranges) if general else (np.zeros(len(codes), dtype=np.int64), 1)
@@ -82,7 +91,7 @@ def possible_by_pairs(codes: Codes, counts: Integers, maps: Sequence[Codes], *, 
 
     No other node passes without suppression: leaving columns out only merges classes, so a class of fewer than k rows
     over two columns is made of smaller ones over all (LeFevre, DeWitt, Ramakrishnan 2005, the subset property), and one
-    in which too many or too few people are present of at least one that is no better (Nergiz, Clifton 2008, theorem 1).
+    in which too many or too few people are present of at least one as bad (Nergiz, Clifton 2008, theorem 1).
     Columns come first: pairs are counted from the lowest levels that they leave, which are fewer lines.
     """
     shape = tuple(len(m) for m in maps)
@@ -125,7 +134,7 @@ def _all_pass(codes: Codes, counts: Integers, maps: Sequence[Codes], passes: Pas
 def rolled_up(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> tuple[Codes, Integers, list[Codes]]:
     """Return the table generalized to a node, and the maps from there: nodes above it are counted from fewer lines.
 
-    Levels below the node's are no longer told apart from it.
+    Levels below the node's become equal to it.
     """
     general = [maps[position][level][codes[:, position]] for position, level in enumerate(node)]
     higher = []
@@ -145,7 +154,7 @@ def _summed(members: Integers, first: Integers, counts: Integers) -> Integers:
     return np.column_stack([sum_by(members, column, len(first)) for column in counts.T])
 
 
-class SmallLattice:
+class GroupedCounts:
     """Sums over the classes of every node of a small lattice, one grouping a node."""
 
     def __init__(self, codes: Codes, counts: Integers, maps: Sequence[Codes], *, k: int) -> None:
@@ -170,3 +179,82 @@ class SmallLattice:
     def discernibility(self) -> Integers:
         """The sum of their squared sizes, plus all rows for every other row."""
         return self._squares + self._rows * self.failing
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WalkedCounts:
+    """Sums over the classes of every node by compiled walks, each done when it is first needed."""
+
+    shape: tuple[int, ...]
+    codes: Codes
+    counts: Integers
+    maps: Sequence[Codes]
+    conditions: ClassConditions
+    others: Mapping[str, Any]
+
+    @cached_property
+    def failing(self) -> Integers:
+        """Rows of every node in classes that are too small or break a rule."""
+        if self.conditions.k == 1 and not self.conditions.rules:
+            return np.zeros(self.shape, dtype=np.int64)
+        from privacy_plugin.generalization.walk.counts import failing_counts, suppressed_counts
+
+        if not self.conditions.rules:
+            return suppressed_counts(self.codes, self.counts, self.maps, k=self.conditions.k)
+        rules = self.conditions.rules
+        return failing_counts(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
+
+    @cached_property
+    def uncovered(self) -> Integers:
+        """People of the population, at every node, in classes without a row of the table."""
+        from privacy_plugin.generalization.walk.counts import uncovered_population
+
+        return uncovered_population(self.codes, self.counts, self.maps, population=self.others["population"])
+
+    def classes(self) -> Integers:
+        """How many classes of every node pass."""
+        from privacy_plugin.generalization.walk.counts import passing_classes
+
+        rules = self.conditions.rules
+        return passing_classes(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
+
+    def discernibility(self) -> Integers:
+        """The sum of their squared sizes, plus all rows for every row that fails."""
+        from privacy_plugin.generalization.walk.counts import discernibility
+
+        rules = self.conditions.rules
+        return discernibility(self.codes, self.counts, self.maps, k=self.conditions.k, rules=rules, **self.others)
+
+
+def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the sensitive columns as the walk wants them: codes in the order that values are meant to have."""
+    if not columns:
+        return {}
+    placed = [places(table.dictionary(name))[table.column_codes(name)] for name in columns]
+    codes = np.column_stack(placed).astype(np.int32)
+    return {"sensitive": codes, "sensitive_sizes": [len(table.dictionary(name)) for name in columns]}
+
+
+def with_population(
+    table: FrequencyTable, population: FrequencyTable, hierarchies: Mapping[str, Hierarchy], others: dict[str, Any]
+) -> tuple[Codes, Integers, list[Codes], dict[str, Any]]:
+    """Append the population to the table's lines: they stand for people, and for no rows of the table.
+
+    Both get one set of codes; a hierarchy has to cover the values of both.
+    """
+    columns, maps = [], []
+    for name, hierarchy in hierarchies.items():
+        values: dict[Any, Value] = {key(value): value for value in table.dictionary(name)}
+        values |= {key(value): value for value in population.dictionary(name) if key(value) not in values}
+        numbers = {found: number for number, found in enumerate(values)}
+        there = np.array([numbers[key(value)] for value in population.dictionary(name)], dtype=np.int32)
+        here = table.column_codes(name)
+        columns.append(np.concatenate([here, there[population.column_codes(name)]]))
+        maps.append(hierarchy.levels(tuple(values.values()), column=name).maps)
+    counts = np.concatenate([table.counts, np.zeros(population.distinct, dtype=np.int64)])
+    people = np.concatenate([np.zeros(table.distinct, dtype=np.int64), population.counts])
+    extended = dict(others)
+    if "sensitive" in others:  # lines without rows have no sensitive value; any code will do
+        nothing = np.zeros((population.distinct, others["sensitive"].shape[1]), dtype=others["sensitive"].dtype)
+        extended["sensitive"] = np.concatenate([others["sensitive"], nothing])
+    return np.column_stack(columns), counts, maps, {**extended, "population": people}
