@@ -13,8 +13,7 @@ import time
 from generated_tables import accuracy, adult, grouped_table, msnbc, without_noise
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets, frequent_itemsets
 from privacy_plugin.metrics.itemsets.krimp import krimp
 

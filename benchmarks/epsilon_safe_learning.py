@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import functional_logistic as functional
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe.draw import guarantee
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import guarantee
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 
 TARGET = "income"

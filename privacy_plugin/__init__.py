@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import epsilon_safe_lattice
     from privacy_plugin.anonymizers.epsilon_safe.good_node_probabilities import good_node_probabilities
     from privacy_plugin.anonymizers.epsilon_safe.sampling import sampling_delta, smallest_k
-    from privacy_plugin.anonymizers.itemsets.itemset_releases import private_itemsets, randomized_itemset_counts
+    from privacy_plugin.anonymizers.itemsets.private_itemsets import private_itemsets
+    from privacy_plugin.anonymizers.itemsets.randomized_itemset_counts import randomized_itemset_counts
     from privacy_plugin.anonymizers.itemsets.sanitized_krimp import sanitized_krimp
     from privacy_plugin.anonymizers.multidimensional_presence import multidimensional_presence
     from privacy_plugin.anonymizers.randomized_response import randomized_response
@@ -106,8 +107,8 @@ _HOMES = {
     "multidimensional_presence": "anonymizers.multidimensional_presence",
     "population_marginals": "measuring.measure",
     "presence_bounds": "metrics.presence.delta_presence",
-    "private_itemsets": "anonymizers.itemsets.itemset_releases",
-    "randomized_itemset_counts": "anonymizers.itemsets.itemset_releases",
+    "private_itemsets": "anonymizers.itemsets.private_itemsets",
+    "randomized_itemset_counts": "anonymizers.itemsets.randomized_itemset_counts",
     "randomized_response": "anonymizers.randomized_response",
     "read_hierarchy": "frequency.hierarchy_files",
     "require": "requirements.requirement",

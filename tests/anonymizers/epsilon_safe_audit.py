@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe.draw import EpsilonSafeTable, PreparedRelease, prepare
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import EpsilonSafeTable, PreparedRelease, prepare
 from privacy_plugin.frequency import FrequencyTable
 from tests.anonymizers.privacy_audit import epsilon_seen
 

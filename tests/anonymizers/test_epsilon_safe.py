@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe.draw import epsilon_safe, prepare, sample
-from privacy_plugin.anonymizers.epsilon_safe.interpolation import interpolated
-from privacy_plugin.anonymizers.epsilon_safe.node_utilities import node_utilities
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import prepare, sample
+from privacy_plugin.anonymizers.epsilon_safe.node_utilities import interpolated, node_utilities
 from privacy_plugin.anonymizers.noise import choose
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
@@ -218,4 +217,4 @@ def test_what_is_refused_costs_nothing() -> None:
 def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
     table = FrequencyTable.from_rows(["age", "zip"], [(1, "11"), (2, "12")] * 20)
     with pytest.raises(ParameterError):
-        epsilon_safe(table, hierarchies=HIERARCHIES, **{**PARAMETERS, **wrong})  # type: ignore[arg-type]
+        prepare(table, hierarchies=HIERARCHIES, **{**PARAMETERS, **wrong})  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.epsilon_safe.draw import sample
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import sample
 from privacy_plugin.errors import ParameterError
 from tests.oracles.epsilon_safe import Mechanism
 

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.randomized_response import randomize_cells
 from privacy_plugin.anonymizers.synthesis.literal_tree import LiteralTree, expected_nodes, largest_tree, literal_tree
 from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, RandomizedRows

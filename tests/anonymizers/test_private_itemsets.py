@@ -21,9 +21,8 @@ from privacy_plugin.anonymizers.itemsets.exact_draws import (
     secure_below,
     seeded_below,
 )
-from privacy_plugin.anonymizers.itemsets.itemset_counts import row_epsilon
-from privacy_plugin.anonymizers.itemsets.itemset_universe import ItemsetUniverse
-from privacy_plugin.anonymizers.itemsets.private_itemsets import ItemsetDraws, informative_epsilon
+from privacy_plugin.anonymizers.itemsets.private_itemsets import ItemsetDraws, ItemsetUniverse, informative_epsilon
+from privacy_plugin.anonymizers.itemsets.randomized_itemset_counts import row_epsilon
 from privacy_plugin.anonymizers.randomized_response import keep_probability
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PrivacyPluginError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.anonymizers.epsilon_safe.draw import guarantee
+from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import guarantee
 from privacy_plugin.anonymizers.epsilon_safe.sampling import sampling_delta, smallest_k
 from privacy_plugin.errors import ParameterError
 from tests.oracles.epsilon_safe import Mechanism, Row, sharp_bound, true_delta

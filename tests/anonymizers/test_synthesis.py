@@ -14,7 +14,7 @@ import privacy_plugin as pp
 from privacy_plugin.anonymizers.accounting import exponential_rho, rho_within, zcdp_delta
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import choose, noisy_counts
-from privacy_plugin.anonymizers.synthesis.tree_model import (
+from privacy_plugin.anonymizers.synthesis.pair_tables import (
     TreeModel,
     directed,
     fitted,

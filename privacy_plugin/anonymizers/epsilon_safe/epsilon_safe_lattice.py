@@ -1,22 +1,139 @@
-"""Randomized releases of any data: reserve the budget, draw, commit."""
+"""epsilon-safe lattice anonymization: k-anonymity by a randomly chosen generalization of a random sample.
 
+What it promises, and to whom: the published table is (beta, epsilon, delta)-differentially private under sampling
+when tables are neighbours that differ in one row (added or removed), the privacy unit is one row, the number of
+rows in all is public, the hierarchies were fixed without looking at the data, and *every* published column is one
+of the generalized ones. That is why no other column is published. Delta is the proven one, which is larger than the
+printed theorem's because the generalization is chosen on the sample: docs/evaluation-epsilon-safe.md.
+"""
+
+import secrets
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from privacy_plugin.anonymizers.accounting import account_rows
 from privacy_plugin.anonymizers.base import RandomizedMethod, table_of_all_values
-from privacy_plugin.anonymizers.epsilon_safe.draw import EpsilonSafeTable, guarantee, prepare
-from privacy_plugin.anonymizers.epsilon_safe.interpolation import Interpolation
+from privacy_plugin.anonymizers.epsilon_safe.node_utilities import (
+    Interpolation,
+    generalization_of,
+    interpolated,
+    lattice_shape,
+    node_utilities,
+    require_interpolation,
+)
+from privacy_plugin.anonymizers.epsilon_safe.sampling import least_epsilon, sampling_delta
+from privacy_plugin.anonymizers.noise import choose, opendp
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
+from privacy_plugin.frequency.level_words import column_levels
+from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger.budget import ADDED_OR_REMOVED
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
+
+_DRAWN_AT_ONCE = 1 << 20
+_LARGEST_PENALTY = 10**9  # beyond, generalization counts for nothing anyway
+
+
+class Guarantee(NamedTuple):
+    """What a release is worth, and what a ledger has to reserve for it: known before anything is drawn."""
+
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonSafeTable:
+    """What epsilon-safe lattice anonymization published, and what it guarantees.
+
+    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta
+    of 1 guarantees nothing: the draw was allowed to follow the sample (a larger k or a smaller epsilon helps).
+    """
+
+    levels: Mapping[str, int]
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
+    frequencies: FrequencyTable = field(repr=False)
+    suppressed: int = field(repr=False)  # exact numbers of the secret sample: the owner's, and not for logs
+    sampled: int = field(repr=False)
+    rows: int
+    k: int
+    beta: float
+    epsilon: float
+    delta: float
+    private: bool
+    choice_epsilon: float
+    penalty: float
+    interpolation: Interpolation
+    generalization: float
+    unit: str = "row"
+    neighbours: str = "tables that differ in one row, added or removed"
+    assumptions: tuple[str, ...] = (
+        "the number of rows of the whole table is public",
+        "the hierarchies were fixed without looking at the data",
+        "nothing but the generalized columns is published",
+    )
+
+    @cached_property
+    def table(self) -> Any:
+        """The published rows as a pandas frame, in an order that says nothing about where they came from."""
+        import pandas as pd
+
+        rows = np.repeat(np.arange(self.frequencies.distinct), self.frequencies.counts)
+        columns = {
+            name: np.array(self.frequencies.dictionary(name), dtype=object)[self.frequencies.column_codes(name)[rows]]
+            for name in self.frequencies.columns
+        }
+        return pd.DataFrame(columns, columns=list(self.frequencies.columns))
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account as plain data."""
+        return self.to_dict()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the drawn levels and the guarantee."""
+        return Description(
+            title="A random sample at randomly drawn levels",
+            rows=account_rows(unit=self.unit, neighbours=self.neighbours, assumptions=self.assumptions),
+            levels=column_levels(self.levels, self.hierarchies),
+            facts={"account": self.account},
+            released_rows=self.frequencies.rows,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain data. It leaves out the exact numbers of sampled and suppressed rows.
+
+        Those two are computed from the secret sample and are not covered by the guarantee.
+        """
+        return {
+            "levels": dict(self.levels),
+            "k": self.k,
+            "beta": self.beta,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "private": self.private,
+            "choice_epsilon": self.choice_epsilon,
+            "penalty": self.penalty,
+            "interpolation": list(self.interpolation) if isinstance(self.interpolation, tuple) else self.interpolation,
+            "unit": self.unit,
+            "neighbours": self.neighbours,
+            "assumptions": list(self.assumptions),
+        }
 
 
 def epsilon_safe_lattice(
@@ -34,10 +151,16 @@ def epsilon_safe_lattice(
 ) -> EpsilonSafeTable:
     """Publish a random sample, generalized to a node that the exponential mechanism draws, without small classes.
 
-    The guarantee, its unit and its assumptions are in the result and in `privacy_plugin.anonymizers.epsilon_safe.draw`;
-    `privacy_plugin.anonymizers.epsilon_safe.draw.guarantee` says beforehand what it will be.
-    `epsilon` is what the draw spends; the result's epsilon adds -ln(1 - beta) for the sampling. With a `ledger` (and
-    the `dataset`'s name there) the whole is reserved before anything is drawn, and a draw beyond the cap is refused.
+    Every row is kept with probability beta. A node's utility is -(gen + penalty * sup), gen the mean of level / height,
+    sup the suppressed rows over N = round(beta * rows); a node is drawn with probability proportional to
+    exp(epsilon * utility / (2 * penalty * k / N)). Li 2019, section 3, with these corrections: generalization counts as
+    cost, N is public, and suppressed rows are counted over the same N, so that the sensitivity penalty * k / N holds.
+
+    `epsilon` is what the choice of the node spends (eps' in Li 2019); the result's epsilon adds -ln(1 - beta) for the
+    sampling, and `guarantee` returns both epsilon and delta before anything is drawn. Noise comes from opendp, sampling
+    from the operating system's secure source; with a `generator`, which is for tests, the result is not private and its
+    `private` is False. With a `ledger` (and the `dataset`'s name there) the whole amount is reserved before the draw,
+    and a draw beyond the cap is refused.
     """
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every column that is published")
@@ -99,3 +222,159 @@ def lattice_cost(*, k: int, beta: float, epsilon: float, interpolation: Interpol
         delta=stated.delta,
         neighbours=ADDED_OR_REMOVED,
     )
+
+
+def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Guarantee:
+    """Return the epsilon and delta of a release: epsilon - ln(1 - beta), rounded up, and the proven delta.
+
+    >>> stated = guarantee(k=75, beta=0.7, epsilon=0.5)
+    >>> f"epsilon {stated.epsilon:.4f}, delta {stated.delta:.2e}"
+    'epsilon 1.7040, delta 3.25e-06'
+    """
+    _require_choice(k, epsilon)
+    delta = sampling_delta(k=k, beta=beta, choice_epsilon=epsilon, interpolated=interpolation is not None)
+    return Guarantee(nextafter(float(exact(epsilon)) + least_epsilon(beta), inf), delta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRelease:
+    """A release that nothing can refuse any more: budget is reserved after it was prepared and before it is drawn."""
+
+    table: FrequencyTable = field(repr=False)
+    levels: Mapping[str, Levels] = field(repr=False)
+    hierarchies: Mapping[str, Hierarchy] = field(repr=False)
+    k: int
+    beta: Fraction
+    epsilon: float
+    penalty: float
+    interpolation: Interpolation
+    expected: int
+    guarantee: Guarantee
+    generator: np.random.Generator | None
+
+    @property
+    def sensitivity(self) -> float:
+        """How far apart a row may move two utilities: penalty * k / N, and what rounding adds to four of them.
+
+        Beside a penalty that hardly counts, rounding moves them more than a row does. All of it is public.
+        """
+        largest = 1 + self.penalty * self.table.rows / self.expected
+        rounding = (2 * len(self.levels) + 4) * float(np.spacing(largest))
+        return self.penalty * self.k / self.expected + 4 * rounding
+
+    def draw(self) -> EpsilonSafeTable:
+        """Sample, choose a node by the exponential mechanism, generalize, leave out small classes."""
+        kept = sample(self.table.counts, self.beta, self.generator)
+        utilities = node_utilities(
+            self.table, self.levels, kept, k=self.k, penalty=self.penalty, expected=self.expected
+        )
+        utilities = interpolated(utilities, tuple(self.levels), self.interpolation)
+        chosen = choose(utilities.ravel(), sensitivity=self.sensitivity, epsilon=self.epsilon, generator=self.generator)
+        position = (int(level) for level in np.unravel_index(chosen, utilities.shape))
+        node = dict(zip(self.levels, position, strict=True))
+        published, suppressed = _publish(self.table, self.levels, kept, node, self.k)
+        return EpsilonSafeTable(
+            levels=node,
+            hierarchies=self.hierarchies,
+            frequencies=published,
+            suppressed=suppressed,
+            sampled=int(kept.sum()),
+            rows=self.table.rows,
+            k=self.k,
+            beta=float(self.beta),
+            epsilon=self.guarantee.epsilon,
+            delta=self.guarantee.delta,
+            private=self.generator is None,
+            choice_epsilon=self.epsilon,
+            penalty=self.penalty,
+            interpolation=self.interpolation,
+            generalization=generalization_of(node, self.levels),
+        )
+
+
+def prepare(
+    table: FrequencyTable,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    k: int,
+    beta: float,
+    epsilon: float,
+    penalty: float,
+    interpolation: Interpolation = None,
+    generator: np.random.Generator | None = None,
+) -> PreparedRelease:
+    """Check everything that `epsilon_safe` could refuse, before anything is drawn or spent."""
+    stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
+    require_positive("penalty", penalty)
+    if exact(penalty) > _LARGEST_PENALTY:
+        raise ParameterError(f"penalty must be at most {_LARGEST_PENALTY:,}, not {penalty!r}")
+    table.require_rows()
+    table.require_one_row_a_person("epsilon-safe lattice anonymization")
+    table = table.project(list(hierarchies))
+    levels = {name: h.levels(table.dictionary(name), column=name) for name, h in hierarchies.items()}
+    require_interpolation(interpolation, tuple(levels), lattice_shape(levels))
+    expected = round(float(exact(beta)) * table.rows)
+    if expected < k:
+        raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
+    if generator is None:
+        opendp()
+    return PreparedRelease(
+        table=table,
+        levels=levels,
+        hierarchies=hierarchies,
+        k=k,
+        beta=exact(beta),
+        epsilon=float(exact(epsilon)),
+        penalty=float(exact(penalty)),
+        interpolation=interpolation,
+        expected=expected,
+        guarantee=stated,
+        generator=generator,
+    )
+
+
+def sample(counts: Integers, beta: Fraction | float, generator: np.random.Generator | None) -> Integers:
+    """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
+    if generator is not None:
+        return generator.binomial(counts, float(beta)).astype(np.int64)
+    below = int(exact(beta, what="beta") * 2**64)
+    kept = np.zeros(len(counts), dtype=np.int64)
+    ends = np.cumsum(counts)
+    for start in range(0, int(ends[-1]), _DRAWN_AT_ONCE):
+        stop = min(start + _DRAWN_AT_ONCE, int(ends[-1]))
+        numbers = np.frombuffer(secrets.token_bytes(8 * (stop - start)), dtype=np.uint64)
+        rows = np.searchsorted(ends, np.arange(start, stop), side="right")
+        np.add.at(kept, rows, (numbers < np.uint64(below)).astype(np.int64))
+    return kept
+
+
+def _publish(
+    table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, node: Mapping[str, int], k: int
+) -> tuple[FrequencyTable, int]:
+    """Generalize the sample and leave out the classes smaller than k."""
+    columns = [levels[name].maps[level][table.column_codes(name)] for name, level in node.items()]
+    dictionaries = [levels[name].dictionaries[level] for name, level in node.items()]
+    present = kept > 0
+    sample = FrequencyTable.from_columns(
+        tuple(node), [codes[present] for codes in columns], dictionaries, kept[present]
+    )
+    large = sample.counts >= k
+    published = FrequencyTable.from_columns(
+        sample.columns,
+        [sample.codes[large, position] for position in range(len(sample.columns))],
+        sample.dictionaries,
+        sample.counts[large],
+    )
+    return published, sample.rows - published.rows
+
+
+def _require_choice(k: int, epsilon: float) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+        raise ParameterError(f"k must be a whole number of at least 2, not {k!r}")
+    require_positive("epsilon", epsilon)
+
+
+def require_positive(name: str, value: float) -> None:
+    """Refuse a parameter that is not a number above 0."""
+    if exact(value, what=name) <= 0:
+        raise ParameterError(f"{name} must be positive, not {value!r}")

@@ -21,25 +21,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, exponential_rho, rho_within
-from privacy_plugin.anonymizers.coded_rows import CodedRows
+from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.itemsets.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
-from privacy_plugin.anonymizers.itemsets.itemset_universe import Chosen, ItemsetUniverse
-from privacy_plugin.anonymizers.itemsets.row_items import RowItems
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import Value
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 from privacy_plugin.metrics.itemsets.itemsets import frequent_itemsets
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger
 
 _MOST_MINED = 2_000_000
 _RESTARTS = math.log(32)  # mine until a draw starts no more often than about this, on average
 _MOST_STARTS = 100_000  # of all draws together, where deeper mining cannot be held
 _ROUNDING = 1e-6
+Chosen = tuple[tuple[int, int], ...]  # (column, code) pairs in the order of the columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,86 @@ class PrivateItemsets:
             "informative_epsilon": self.informative_epsilon(),
             "ledger": self.ledger.to_dict(),
         }
+
+
+def private_itemsets(
+    data: Any,
+    *,
+    columns: Sequence[str],
+    number: int,
+    support: Any,
+    epsilon: Any,
+    delta: Any = 0,
+    longest: int | None = None,
+    domains: Mapping[str, Sequence[Any]] | None = None,
+    generator: np.random.Generator | None = None,
+    ledger: "BudgetLedger | None" = None,
+    dataset: str | None = None,
+) -> PrivateItemsets:
+    """Draw `number` different itemsets, frequent ones preferred; epsilon protects a whole row, all draws together.
+
+    The mechanism is in `anonymizers.itemsets.private_itemsets`. `support`: the share of the rows beyond which an
+    itemset counts as frequent, chosen without looking at the data. `longest` limits the items of an itemset. A draw
+    says something where its `.epsilon_draw` is above `.informative_epsilon()`. With a budget `ledger` (and the
+    `dataset`'s name there) epsilon and delta are reserved before anything is drawn, in the unit "row"; TooLargeError,
+    where too many itemsets stand in the way, comes before that.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
+    >>> found = private_itemsets(people, columns=["sex", "smokes"], number=1, support="1/4", epsilon=1)
+    >>> str(found.ledger), found.universe, found.epsilon_draw > found.informative_epsilon()
+    ('epsilon 1 a row', 8, True)
+    """
+    table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
+    draws = ItemsetDraws.of(
+        table, number=number, support=support, epsilon=epsilon, delta=delta, longest=longest, domains=domains
+    )
+    draws.require_drawable()
+    cost = Cost(mechanism="private itemsets", epsilon=draws.epsilon, delta=draws.delta)
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
+        found = draws.drawn(generator)
+        spent.released(account=found.ledger.to_dict())
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemsetUniverse:
+    """The itemsets of 1 to `longest` items over columns with so many values each.
+
+    >>> ItemsetUniverse(sizes=(2, 3), longest=2).size  # (2 + 1) * (3 + 1), without the empty one
+    11
+    """
+
+    sizes: tuple[int, ...]
+    longest: int
+
+    @property
+    def size(self) -> int:
+        """How many itemsets there are."""
+        return self._ways[0][self.longest] - 1
+
+    def draw(self, below: Below) -> Chosen:
+        """Draw an itemset, all alike."""
+        ways = self._ways
+        while True:
+            left, chosen = self.longest, []
+            for column in range(len(self.sizes)):
+                number = below(ways[column][left])
+                without = ways[column + 1][left]
+                if number >= without:
+                    left -= 1
+                    chosen.append((column, (number - without) // ways[column + 1][left]))
+            if chosen:
+                return tuple(chosen)
+
+    @cached_property
+    def _ways(self) -> list[list[int]]:
+        """ways[c][k]: itemsets of at most k items over the columns from c on, with the empty one."""
+        found = [[1] * (self.longest + 1)]
+        for size in reversed(self.sizes):
+            after = found[0]
+            found.insert(0, [after[k] + (size * after[k - 1] if k else 0) for k in range(self.longest + 1)])
+        return found
 
 
 def informative_epsilon(*, universe: int, frequent: int, threshold: int) -> float:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from privacy_plugin.anonymizers.accounting import ReleaseLedger
-from privacy_plugin.anonymizers.coded_rows import CodedRows
-from privacy_plugin.anonymizers.itemsets.row_items import RowItems
+from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.randomized_response import RandomizedCells
-from privacy_plugin.anonymizers.synthesis.synthesis import Synthesis
+from privacy_plugin.anonymizers.synthesis.synthesize import Synthesis
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import Value

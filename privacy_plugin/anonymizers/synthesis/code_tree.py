@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import CodedRows, Floats, Integers
-from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, RandomizedRows, Reached
-from privacy_plugin.anonymizers.synthesis.tree_model import (
+from privacy_plugin.anonymizers.synthesis.pair_tables import (
     dealt_values,
     directed,
     fitted,
@@ -26,6 +25,7 @@ from privacy_plugin.anonymizers.synthesis.tree_model import (
     nearest_counts,
     spanning_tree,
 )
+from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, RandomizedRows, Reached
 
 SUPPORT_FLOOR = 1 / 500  # of the rows: a node that fewer reach is not divided
 _NOISE_MARGIN = 2.0

@@ -24,8 +24,8 @@ import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import Floats, Integers
 from privacy_plugin.anonymizers.randomized_response import Channel
+from privacy_plugin.anonymizers.synthesis.pair_tables import dealt_values
 from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, mean_square_score
-from privacy_plugin.anonymizers.synthesis.tree_model import dealt_values
 from privacy_plugin.errors import TooLargeError
 
 _THRESHOLD = 0.1

@@ -36,8 +36,8 @@ from privacy_plugin.anonymizers.accounting import Part
 from privacy_plugin.anonymizers.coded_rows import CodedRows, Floats, Integers
 from privacy_plugin.anonymizers.noise import HISTOGRAM, choose, noisy_counts
 from privacy_plugin.anonymizers.synthesis.code_tree import CodeTree, Node, ordered_columns, several_valued
+from privacy_plugin.anonymizers.synthesis.pair_tables import independence_distance, nearest_counts, spanning_tree
 from privacy_plugin.anonymizers.synthesis.reached_rows import MEAN_OF_NORMAL, ExactRows, Reached
-from privacy_plugin.anonymizers.synthesis.tree_model import independence_distance, nearest_counts, spanning_tree
 
 _ONES, _EDGES, _DIVISIONS, _LEAVES = 0.05, 0.05, 0.15, 0.75  # shares of the budget
 _LEVELS, _MOST_LEVELS = 3, 8  # how many earlier columns a value may depend on

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import canonical, key
+from privacy_plugin.ledger.spending import Cost, spending, table_to_release
+
+if TYPE_CHECKING:
+    from privacy_plugin.ledger import BudgetLedger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,39 @@ class ItemsetCounts:
 
     estimates: tuple[Estimate, ...]
     ledger: ReleaseLedger
+
+
+def randomized_itemset_counts(
+    data: Any,
+    *,
+    itemsets: Sequence[Mapping[str, Any]],
+    epsilon: Any,
+    delta: Any = 0,
+    generator: np.random.Generator | None = None,
+    ledger: "BudgetLedger | None" = None,
+    dataset: str | None = None,
+) -> ItemsetCounts:
+    """Estimate the counts of itemsets by randomized response; `epsilon` is that of one row and one itemset.
+
+    The mechanism is in `anonymizers.itemsets.itemset_counts`. All itemsets together are what a row spends: the
+    sum, or with a `delta` the smaller zero-concentrated total. That is what a budget `ledger` is asked for.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 500})
+    >>> found = randomized_itemset_counts(people, itemsets=[{"smokes": "yes"}, {"smokes": "no"}], epsilon=1)
+    >>> str(found.ledger), round(found.estimates[0].standard_error)
+    ('epsilon 2 a row', 30)
+    """
+    require_itemsets(itemsets)
+    columns = list(dict.fromkeys(name for itemset in itemsets for name in itemset))
+    table = table_to_release(data, columns=columns, role="the itemsets", ledger=ledger, dataset=dataset)
+    require_countable(table, itemsets)
+    total = row_epsilon(itemsets=len(itemsets), epsilon=epsilon, delta=delta)
+    cost = Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta)
+    with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
+        found = randomize_itemset_counts(table, itemsets, epsilon=epsilon, delta=delta, generator=generator)
+        spent.released(account=found.ledger.to_dict())
+    return found
 
 
 def row_epsilon(*, itemsets: int, epsilon: Any, delta: Any = 0) -> Fraction:
