@@ -2,14 +2,17 @@
 
 import doctest
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 import privacy_plugin
+from privacy_plugin.anonymizers.base import Anonymizer, RandomizedMethod, RecodingMethod
+from privacy_plugin.anonymizers.registry import ANONYMIZERS
+from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.metrics.registry import Metric, metrics
 from privacy_plugin.requirements.limits import _FITTING
 
@@ -114,5 +117,109 @@ def test_every_missing_part_is_named() -> None:
         "tests/metrics/test_unheard_of.py",
         "example",
         "expectations/unheard_of.py",
+    ):
+        assert part in missing
+
+
+def result_of(anonymizer: type[Anonymizer]) -> Any:
+    """Return the class of what an anonymizer makes, as its method is annotated."""
+    if issubclass(anonymizer, RandomizedMethod):
+        return get_args(get_type_hints(anonymizer.prepare)["return"])[-1]
+    assert issubclass(anonymizer, RecodingMethod)
+    return get_type_hints(anonymizer.search)["return"]
+
+
+def wanted_of_result(anonymizer: type[Anonymizer]) -> list[str]:
+    """Return the names of the result protocol that apply to this kind of anonymizer."""
+    names = ["summary", "to_dict", "describe"]
+    names += ["frequencies", "account"] if anonymizer.spends_budget else ["apply"]
+    return [*names, "quasi_identifiers", "save"] if anonymizer.plan_type is not None else names
+
+
+# A sound value of every option that some anonymizer requires.
+SOUND = {"k": 5, "beta": 0.5, "epsilon": 1, "penalty": 1, "domains": "occurring"}
+
+
+def refuses_nonsense(anonymizer: type[Anonymizer], option: str) -> bool:
+    """Return whether loading a policy refuses a value of this option that cannot mean anything."""
+    given = {name: value for name, value in SOUND.items() if name in anonymizer.policy_options()}
+    anonymizer.read_options(given, ["sex"])  # without the nonsense it is accepted
+    try:
+        anonymizer.read_options({**given, option: object()}, ["sex"])
+    except PrivacyPluginError:
+        return True
+    return False
+
+
+def missing_of_anonymizer(anonymizer: type[Anonymizer]) -> Iterator[str]:
+    """Name every part that an anonymizer lacks."""
+    name = anonymizer.name
+    public = getattr(privacy_plugin, name, None)
+    if name not in privacy_plugin.__all__ or public is not anonymizer.function:
+        yield f"the public function privacy_plugin.{name}"
+    if name not in anonymizer.__module__.split("."):
+        yield f"a file of its own, privacy_plugin/anonymizers/{name}.py"
+    for attribute in ("makes", "doing", "done"):
+        if not getattr(anonymizer, attribute, ""):
+            yield f"the class attribute {attribute}"
+    yield from (
+        f"a check of the option {o}" for o in anonymizer.policy_options() if not refuses_nonsense(anonymizer, o)
+    )
+    made = result_of(anonymizer)
+    fields = getattr(made, "__dataclass_fields__", {})
+    lacking = [part for part in wanted_of_result(anonymizer) if not hasattr(made, part) and part not in fields]
+    yield from (f"{part} of its result {made.__name__}" for part in lacking)
+    if anonymizer.plan_type is not None and anonymizer.plan_type is not made:
+        yield f"plan_type = {made.__name__}, the class that its search returns"
+    rooms = [ROOT / "tests" / room / f"test_{name}.py" for room in ("anonymizers", "generalization")]
+    if not any(path.is_file() for path in rooms):
+        yield f"tests/anonymizers/test_{name}.py"
+    lines = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8").splitlines()
+    entry = next((line for line in lines if line.startswith(f"| `{name}` |")), None)
+    if entry is None:
+        yield f"a line in the table of methods of docs/policy.md: | `{name}` | ... |"
+    else:
+        options = entry.rsplit("|", 2)[-2]
+        yield from (f"`{o}` in docs/policy.md" for o in anonymizer.policy_options() if f"`{o}`" not in options)
+
+
+@pytest.mark.parametrize("anonymizer", ANONYMIZERS.values(), ids=lambda anonymizer: anonymizer.name)
+def test_an_anonymizer_is_complete(anonymizer: type[Anonymizer]) -> None:
+    missing = list(missing_of_anonymizer(anonymizer))
+    assert not missing, f"{anonymizer.name} lacks: " + "; ".join(missing)
+
+
+class _Bare:
+    """A result without any part of the protocol."""
+
+
+def _unheard_of(data: Any, *, columns: Any, tries: list[int] = []) -> _Bare:  # noqa: B006
+    return _Bare()
+
+
+class _Incomplete(RandomizedMethod):
+    name = "unheard_of"
+    function = _unheard_of
+    done = ""
+
+    @classmethod
+    def read_options(cls, given: Any, columns: Any) -> dict[str, Any]:
+        return dict(given)
+
+    def prepare(self, table: Any, generator: Any) -> Callable[[], _Bare]:  # type: ignore[override]
+        return _Bare
+
+
+def test_every_missing_part_of_an_anonymizer_is_named() -> None:
+    missing = "; ".join(missing_of_anonymizer(_Incomplete))
+    for part in (
+        "privacy_plugin.unheard_of",
+        "anonymizers/unheard_of.py",
+        "the class attribute done",
+        "a check of the option tries",
+        "describe of its result",
+        "account of its result",
+        "tests/anonymizers/test_unheard_of.py",
+        "docs/policy.md",
     ):
         assert part in missing

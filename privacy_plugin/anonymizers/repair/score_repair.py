@@ -133,9 +133,9 @@ class ScoreRepair:
 def greedy_repair(data: Any, *, attributes: Sequence[str], **options: Unpack[RepairOptions]) -> ScoreRepair:
     """Lower the privacy score by adding the worst person's witness as a record, until the score is as wanted.
 
-    Any wanted score can be reached if `max_false_share` allows enough false rows: with the witness K as a record nothing
-    follows from K any more, and no other score rises. The description of this module states what a false record has in
-    other columns and what a repair cannot do; `RepairOptions` lists the options.
+    Any wanted score can be reached if `max_false_share` allows enough false rows: with the witness K as a record
+    nothing follows from K any more, and no other score rises. The description of this module states what a false
+    record has in other columns and what a repair cannot do; `RepairOptions` lists the options.
 
     >>> import pandas
     >>> visits = pandas.DataFrame({"zip": ["8001", "8001", "8002", "8002"], "disease": ["flu", "flu", "flu", "gout"]})
