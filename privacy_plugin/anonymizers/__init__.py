@@ -1,1 +1,1 @@
-"""The anonymizers: one file each, and the lattice search they share."""
+"""The anonymizers: one file or folder each, over one base and one registry."""

@@ -1,4 +1,4 @@
-"""What the ledger says of a table: which release made it, and what its dataset has spent in all."""
+"""Look up the account of a table: the release that made it, and the total spend of its dataset."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None) -> Account:
-    """Find the release that made this table, and what its dataset has spent; refuse a table without one.
+    """Return the account of the release that made this table; raise BudgetError if there is none.
 
-    Where the same content was released about several datasets, the one that has spent the most is judged, with the
-    largest delta of any: the one with less epsilon may be the one whose delta is not accepted.
+    If the same content was released for several datasets, the account has the largest epsilon and the largest delta of
+    any of them: the dataset with less epsilon may be the one whose delta is not accepted.
     """
     with ledger_in_use() as ledger:
         made = _private_releases(ledger.releases_of(content_fingerprint(table)), privacy_unit, dataset)
@@ -28,22 +28,24 @@ def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None) ->
 
 
 def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: str | None) -> "list[Spend]":
-    """Keep the releases that count, or say why none does."""
+    """Return the private releases of this dataset and unit; raise BudgetError with the reason if there is none."""
     if not found:
         raise BudgetError(
-            "the budget ledger has no record of this table: no mechanism that spends from it made it, or the table was "
-            "changed afterwards"
+            "the budget ledger has no record of this table: no mechanism made it that spends from this ledger, "
+            "or it was changed afterwards"
         )
     private = [spend for spend in found if spend.private is True]
     if not private:
-        raise BudgetError("this table was drawn by a test generator; it is not private, whatever its epsilon")
+        raise BudgetError("this table was drawn by a test generator; it is not private at any epsilon")
     named = [spend for spend in private if dataset is None or spend.dataset == dataset]
     if not named:
         raise BudgetError(f"this table is a release of another dataset than {dataset!r}")
     of_unit = [spend for spend in named if spend.unit == privacy_unit]
     if not of_unit:
         units = ", ".join(sorted({spend.unit for spend in named}))
-        raise BudgetError(f"the budget of this table is kept a {units}, and says nothing of one {privacy_unit}")
+        raise BudgetError(
+            f"the budget of this table is kept per {units}, not per {privacy_unit}; require the unit that was spent"
+        )
     return of_unit
 
 
@@ -62,5 +64,5 @@ def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
         removed=relations == {ADDED_OR_REMOVED},
         mechanism=made.mechanism,
         neighbours=str(made.account.get("neighbours", "")),
-        assumptions=tuple(str(words) for words in made.account.get("assumptions", ())),
+        assumptions=tuple(str(text) for text in made.account.get("assumptions", ())),
     )

@@ -1,8 +1,8 @@
-"""Amounts of privacy budget, and what they come to together.
+"""Amounts of privacy budget and their composition.
 
-Budgets compose sequentially: epsilons and deltas add up, which is right for any sequence of mechanisms on the same data
-under one neighbour relation. Where mechanisms differ in that (tables in which one row is substituted, or added or
-removed), the amounts are first brought to a common one.
+Budgets compose sequentially: epsilons and deltas add up, which is valid for any sequence of mechanisms on the same data
+under one neighbour relation. Mechanisms under different relations (one row substituted; one row added or removed) are
+first converted to a common one.
 """
 
 import math
@@ -24,7 +24,7 @@ class Budget:
 
     @classmethod
     def of(cls, epsilon: object, delta: object = 0) -> "Budget":
-        """Read an amount as it is written."""
+        """Return the amount, exact; raise ParameterError if it is not one."""
         amount = cls(epsilon=exact(epsilon, what="epsilon"), delta=exact(delta, what="delta"))
         if amount.epsilon < 0 or not 0 <= amount.delta <= 1:
             raise ParameterError(f"epsilon must be at least 0 and delta between 0 and 1; given {amount}")
@@ -37,7 +37,7 @@ class Budget:
         return Budget(epsilon=self.epsilon - other.epsilon, delta=self.delta - other.delta)
 
     def covers(self, other: "Budget") -> bool:
-        """Tell whether another amount fits into this one, in both parts."""
+        """Return whether another amount fits into this one, in both parts."""
         return other.epsilon <= self.epsilon and other.delta <= self.delta
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class Budget:
         return f"epsilon {written(self.epsilon)}, delta {written(self.delta)}"
 
 
-_HOPELESS = 700  # an epsilon whose power is beyond numbers, and whose delta is taken to be 1
+_LARGEST_EPSILON = 700  # beyond it e^epsilon overflows, and delta is taken to be 1
 
 SUBSTITUTED, ADDED_OR_REMOVED = "substituted", "added or removed"
 
@@ -58,8 +58,8 @@ Amount = tuple[Budget, str]
 def composed(amounts: Iterable[Amount]) -> Budget:
     """Compose amounts, each with its neighbour relation, sequentially: epsilons and deltas add up.
 
-    Among mechanisms that protect a row substituted, one that protects a row added or removed counts as two steps, one
-    of each: (2 epsilon, (1 + e^epsilon) delta), rounded up. The total then holds for a row substituted.
+    Together with mechanisms that protect a substituted row, a mechanism that protects a row added or removed counts as
+    two steps, one of each: (2 epsilon, (1 + e^epsilon) delta), rounded up. The total then holds for a substituted row.
 
     >>> one, other = Budget.of(1, "1/1000"), Budget.of("1/2")
     >>> str(composed([(one, ADDED_OR_REMOVED), (one, ADDED_OR_REMOVED)]))
@@ -75,7 +75,7 @@ def composed(amounts: Iterable[Amount]) -> Budget:
 
 
 def _two_steps(budget: Budget) -> Budget:
-    if not budget.delta or budget.epsilon > _HOPELESS:
+    if not budget.delta or budget.epsilon > _LARGEST_EPSILON:
         return Budget(epsilon=2 * budget.epsilon, delta=Fraction(1 if budget.delta else 0))
     factor = 1 + Fraction(math.exp(float(budget.epsilon))) * (1 + Fraction(1, 10**12))
     return Budget(epsilon=2 * budget.epsilon, delta=min(factor * budget.delta, Fraction(1)))

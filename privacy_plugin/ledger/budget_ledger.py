@@ -1,9 +1,9 @@
 """The budget ledger: what randomized releases have spent of a dataset's privacy budget, and what is left.
 
-A spend is reserved before the mechanism runs and committed after, with the content fingerprint of what it made. A
-reservation counts as spent from the moment it is made, and for good: a process that is killed between the two may
-have shown its output to somebody. How amounts compose is in `ledger.budget`. Whoever can write to the ledger
-can make it say anything: keep it as you keep the key that signs certificates.
+A spend is reserved before the mechanism runs and committed afterwards, with the content fingerprint of the table it
+made. A reservation counts as spent at once and for good, because a process that is killed in between may already have
+shown its output. `ledger.budget` defines how amounts compose. Write access to the ledger is the power to forge it:
+protect it like the key that signs certificates.
 """
 
 import json
@@ -20,17 +20,17 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.ledger.budget import ADDED_OR_REMOVED, SUBSTITUTED, Amount, Budget, composed
-from privacy_plugin.ledger.tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, open_ledger, told_as_budget_error
+from privacy_plugin.ledger.tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, as_budget_error, open_ledger
 from privacy_plugin.sources.protocol import Fingerprint
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What came of a spend.
+    """What a committed spend made.
 
-    `fingerprints` (`privacy_plugin.sources.content`) identify the table, one for every form it was written in; none
-    where what was made is no table.
-    `private` is False when a test generator drew. `account` is plain data for people: neighbour relation, assumptions.
+    `fingerprints` (`privacy_plugin.sources.content`) identify the table, one for every form it was written in; there
+    are none if the mechanism made no table. `private` is False if a test generator drew. `account` is plain data:
+    neighbour relation and assumptions.
     """
 
     private: bool
@@ -40,9 +40,9 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:
-    """One entry of the ledger: `reserved` means that the mechanism may have run and its end was never seen.
+    """One entry of the ledger; status `reserved` means that the mechanism may have run and did not report its end.
 
-    `private` is None until something was released.
+    `private` is None until the spend is committed with a release.
     """
 
     id: str
@@ -78,7 +78,7 @@ class BudgetLedger:
     """A ledger in SQLite (one file, several processes) or PostgreSQL (a team).
 
     Budgets are kept by dataset and privacy unit (what one step of the neighbour relation changes: "row",
-    "patient", "cell"): budgets of different units say nothing about each other.
+    "patient", "cell"); budgets of different units do not compose.
 
     >>> ledger = BudgetLedger("sqlite://")
     >>> ledger.set_cap(dataset="visits", unit="row", epsilon=1, delta="1/1000000")
@@ -89,7 +89,7 @@ class BudgetLedger:
     """
 
     def __init__(self, url: str | sa.URL = "sqlite:///privacy-ledger.db", *, create: bool = True) -> None:
-        """Open the ledger behind a SQLAlchemy URL; where it is missing it is made, or refused without `create`."""
+        """Open the ledger at a SQLAlchemy URL; a missing one is created, or refused with create=False."""
         self._engine = open_ledger(url, create=create)
 
     def close(self) -> None:
@@ -97,44 +97,46 @@ class BudgetLedger:
         self._engine.dispose()
 
     def require_apart(self, other: Any) -> None:
-        """Refuse to keep books in the SQLite file that a release is written to: it is locked while it is written."""
+        """Raise BudgetError if the release is written to the SQLite file of the ledger, which is locked meanwhile."""
         url = getattr(getattr(other, "engine", None), "url", None)
         files = [_file(place) for place in (self._engine.url, url) if place is not None]
         if len(files) == 2 and files[0] is not None and files[0] == files[1]:
-            raise BudgetError("the ledger lies in the database file that is written to; give it a file of its own")
+            raise BudgetError(
+                "the ledger is in the SQLite file that the release is written to; give the ledger a file of its own"
+            )
 
     def set_cap(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0) -> None:
-        """Set what may be spent in all; it can be raised or lowered, and lowering below what is spent closes it."""
+        """Set the total that may be spent; a cap below what is already spent refuses every further spend."""
         amount = _written(Budget.of(epsilon, delta))
         where = (CAPS.c.dataset == _name(dataset)) & (CAPS.c.unit == _name(unit))
         change = sa.update(CAPS).where(where).values(**amount)
-        with told_as_budget_error("written"):
+        with as_budget_error("written"):
             try:
                 with self._engine.begin() as connection:
                     if not connection.execute(change).rowcount:
                         connection.execute(sa.insert(CAPS).values(dataset=dataset, unit=unit, **amount))
-            except sa.exc.IntegrityError:  # somebody else set the first cap at the same moment
+            except sa.exc.IntegrityError:  # another process set the first cap at the same moment
                 with self._engine.begin() as connection:
                     connection.execute(change)
 
     def cap(self, *, dataset: str, unit: str) -> Budget | None:
-        """Return what may be spent in all, or None where no cap was set (and so nothing may be spent)."""
+        """Return the total that may be spent, or None if no cap was set, so that nothing may be spent."""
         with self._transaction("read") as connection:
             return _locked_cap(connection, dataset, unit)
 
     def caps(self) -> tuple[tuple[str, str, Budget], ...]:
-        """Return every dataset and unit that has a cap, with it."""
+        """Return every (dataset, unit, cap)."""
         query = sa.select(CAPS).order_by(CAPS.c.dataset, CAPS.c.unit)
         with self._transaction("read") as connection:
             return tuple((row.dataset, row.unit, _budget_of(row)) for row in connection.execute(query))
 
     def spent(self, *, dataset: str, unit: str) -> Budget:
-        """Return what is spent: every reservation counts, committed or not."""
+        """Return the total spend; every reservation counts, committed or not."""
         with self._transaction("read") as connection:
             return composed(_amounts(connection, dataset, unit))
 
     def remaining(self, *, dataset: str, unit: str) -> Budget:
-        """Return what may still be spent."""
+        """Return the cap minus the total spend."""
         with self._transaction("read") as connection:
             return _required_cap(connection, dataset, unit) - composed(_amounts(connection, dataset, unit))
 
@@ -156,7 +158,7 @@ class BudgetLedger:
             return tuple(_spend_of(row) for row in connection.execute(query.where(SPENDS.c.status == "committed")))
 
     def after(self, *, dataset: str, unit: str, budget: Budget, neighbours: str = SUBSTITUTED) -> Budget:
-        """Return what would be spent if this came to what is spent already."""
+        """Return the total spend after one more spend of this budget."""
         with self._transaction("read") as connection:
             return composed([*_amounts(connection, dataset, unit), (budget, neighbours)])
 
@@ -171,7 +173,7 @@ class BudgetLedger:
         mechanism: str,
         neighbours: str = SUBSTITUTED,
     ) -> Iterator[str]:
-        """Reserve, let the mechanism run, commit. Whatever happens inside, the reservation stays spent."""
+        """Reserve, run the block, commit; an error inside leaves the reservation spent."""
         amount: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
         number = self.reserve(dataset=dataset, unit=unit, mechanism=mechanism, **amount)
         yield number
@@ -187,9 +189,12 @@ class BudgetLedger:
         mechanism: str,
         neighbours: str = SUBSTITUTED,
     ) -> str:
-        """Take an amount out of the budget, or refuse; at most one process at a time decides about a dataset."""
+        """Reserve an amount and return its number; raise BudgetError if the cap does not cover it.
+
+        A row lock lets at most one process at a time decide about a dataset.
+        """
         if neighbours not in (SUBSTITUTED, ADDED_OR_REMOVED):
-            raise ParameterError(f"neighbours differ in a row {SUBSTITUTED}, or {ADDED_OR_REMOVED}; not {neighbours!r}")
+            raise ParameterError(f"neighbours must be {SUBSTITUTED!r} or {ADDED_OR_REMOVED!r}, not {neighbours!r}")
         wanted, number = Budget.of(epsilon, delta), secrets.token_hex(8)
         entry = {"id": number, "dataset": _name(dataset), "unit": _name(unit), "mechanism": _name(mechanism)}
         entry["neighbours"] = neighbours
@@ -204,12 +209,12 @@ class BudgetLedger:
         return number
 
     def commit(self, number: str, release: Release | None = None) -> None:
-        """Record that the mechanism of a reservation has ended, and what it made."""
+        """Record that the mechanism of a reservation has ended, with the release it made."""
         with self._transaction("written") as connection:
             where = (SPENDS.c.id == number) & (SPENDS.c.status == "reserved")
             changed = connection.execute(sa.update(SPENDS).where(where).values(status="committed", committed_at=_now()))
             if changed.rowcount != 1:
-                raise BudgetError("this spend is not reserved; it cannot be committed")
+                raise BudgetError("only a reserved spend can be committed; this one is committed already, or unknown")
             if release is None:
                 return
             account = json.dumps(dict(release.account), default=str)
@@ -220,7 +225,7 @@ class BudgetLedger:
 
     @contextmanager
     def _transaction(self, doing: str) -> Iterator[sa.Connection]:
-        with told_as_budget_error(doing), self._engine.begin() as connection:
+        with as_budget_error(doing), self._engine.begin() as connection:
             yield connection
 
 
@@ -243,16 +248,18 @@ def _amounts(connection: sa.Connection, dataset: str, unit: str) -> list[Amount]
 def _required_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget:
     cap = _locked_cap(connection, dataset, unit)
     if cap is None:
-        raise BudgetError(f"no budget was set for {dataset!r} a {unit}; set a cap before anything is spent")
+        raise BudgetError(f"no budget was set for {dataset!r} per {unit}; set one: privacy-plugin ledger --set-cap")
     return cap
 
 
 def _refusal(
     mechanism: str, dataset: str, unit: str, wanted: Budget, neighbours: str, cap: Budget, amounts: list[Amount]
 ) -> str:
-    words = f"{mechanism} needs {wanted}, but {dataset!r} has only {cap - composed(amounts)} left a {unit}"
+    refusal = f"{mechanism} needs {wanted}, but {dataset!r} has only {cap - composed(amounts)} left per {unit}"
     others = {known for _, known in amounts} - {neighbours}
-    return f"{words}; beside a row {SUBSTITUTED}, a row {ADDED_OR_REMOVED} counts as two steps" if others else words
+    if not others:
+        return refusal
+    return f"{refusal}; together with spends for a row {SUBSTITUTED}, a row {ADDED_OR_REMOVED} counts as two steps"
 
 
 def _budget_of(row: Any) -> Budget:

@@ -1,7 +1,7 @@
-"""The ledger that a judgement asks: the one in use, or the one whose address the environment holds.
+"""The ledger that judging and spending use: the one set by `using_ledger`, or the one the environment names.
 
-An address is no part of what is declared (policies, suites) or recorded (verdicts, certificates): it may hold a
-password, and where the books lie does not change what they say.
+The address is not part of what is declared (policies, suites) or recorded (verdicts, certificates): it may contain a
+password, and the place of a ledger does not change its content.
 """
 
 import os
@@ -22,7 +22,7 @@ _IN_USE: ContextVar["BudgetLedger | None"] = ContextVar("ledger_in_use", default
 
 @contextmanager
 def using_ledger(ledger: "BudgetLedger | str") -> Iterator["BudgetLedger"]:
-    """Let everything inside ask and spend from this ledger: one that is open, or the address of one.
+    """Use this ledger, an open one or an address, for everything inside the block.
 
     >>> from privacy_plugin.ledger import BudgetLedger
     >>> with using_ledger(BudgetLedger("sqlite://")) as ledger:
@@ -42,7 +42,7 @@ def using_ledger(ledger: "BudgetLedger | str") -> Iterator["BudgetLedger"]:
 
 @contextmanager
 def ledger_in_use() -> Iterator["BudgetLedger"]:
-    """Return the ledger in use, or open the one that PRIVACY_PLUGIN_LEDGER names, or say that there is none."""
+    """Return the ledger in use, or open the one that PRIVACY_PLUGIN_LEDGER names; raise BudgetError without either."""
     current = _IN_USE.get()
     if current is not None:
         yield current
@@ -50,8 +50,8 @@ def ledger_in_use() -> Iterator["BudgetLedger"]:
     address = os.environ.get(LEDGER_VARIABLE)
     if not address:
         raise BudgetError(
-            f"there is no budget ledger to ask; set {LEDGER_VARIABLE} to the address of one, give --ledger on the "
-            "command line or the resource `ledger` in Dagster, or use privacy_plugin.using_ledger in Python"
+            f"no budget ledger is in use; set {LEDGER_VARIABLE} to the address of one, give --ledger on the command "
+            "line or the resource `ledger` in Dagster, or use privacy_plugin.using_ledger in Python"
         )
     with _opened(address) as ledger:
         yield ledger
@@ -59,7 +59,7 @@ def ledger_in_use() -> Iterator["BudgetLedger"]:
 
 @contextmanager
 def _opened(address: str) -> Iterator["BudgetLedger"]:
-    from privacy_plugin.ledger import BudgetLedger  # SQLAlchemy comes with the first ledger that is asked
+    from privacy_plugin.ledger import BudgetLedger  # SQLAlchemy is loaded with the first ledger
 
     ledger = BudgetLedger(address, create=False)
     try:

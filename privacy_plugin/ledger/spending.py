@@ -1,11 +1,11 @@
-"""Spend privacy budget: what every randomized mechanism does around its draw.
+"""Spend privacy budget around a draw, as every randomized mechanism does.
 
     cost = Cost(mechanism="synthesis by row", epsilon=epsilon, delta=delta)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         made = draw()
         spent.released(made.frequencies, account=made.ledger.to_dict())
 
-Everything that can be refused is refused before: from the reservation on the budget is gone, whatever happens.
+Refuse whatever can be refused before this block: once reserved, the budget is spent, whatever happens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a mechanism is going to spend, told before it runs: an epsilon (and delta) with the unit it protects.
+    """What a mechanism will spend, known before it runs: epsilon, delta and the unit that they protect.
 
     `neighbours`: whether one step of the neighbour relation substitutes a unit, or adds or removes one.
     """
@@ -47,7 +47,7 @@ class Cost:
 
 @dataclass(kw_only=True)
 class Spending:
-    """A spend that is under way; where books are kept it collects what was made, to be recorded when it ends well."""
+    """A spend under way; with a ledger it collects what was made, to be recorded on commit."""
 
     private: bool
     ledger: "BudgetLedger | None" = None
@@ -56,9 +56,9 @@ class Spending:
     account: dict[str, Any] = field(default_factory=dict)
 
     def released(self, *tables: Any, account: Mapping[str, Any]) -> None:
-        """Say what was made (anything a source accepts, in every form it was written in) and under what terms.
+        """Record the tables that were made (anything a source accepts, in every form written) and their account.
 
-        `account` holds the neighbour relation and the assumptions, and no value of the data.
+        `account` holds the neighbour relation and the assumptions, never a value of the data.
         """
         if self.number is None:
             return
@@ -66,7 +66,7 @@ class Spending:
         self.account.update(account)
 
     def commit(self) -> None:
-        """Record the end now; else it is recorded when the block ends well."""
+        """Commit now; otherwise the spend is committed when the block ends without an error."""
         if self.ledger is None or self.number is None:
             return
         from privacy_plugin.ledger import Release  # SQLAlchemy is loaded with the first ledger
@@ -78,9 +78,9 @@ class Spending:
 
 @contextmanager
 def spending(cost: Cost, *, ledger: "BudgetLedger | None", dataset: str | None, private: bool) -> Iterator[Spending]:
-    """Reserve the cost, let the mechanism run, and commit it with what was made; without a ledger keep no books.
+    """Reserve the cost, run the block, and commit with what was made; without a ledger nothing is recorded.
 
-    An error inside leaves the reservation, and so the budget spent. `private`: no test generator draws.
+    An error inside leaves the budget spent. `private` is False if a test generator draws.
     """
     require_together(ledger, dataset)
     if ledger is None or dataset is None:
@@ -109,7 +109,7 @@ def table_to_release(
     ledger: "BudgetLedger | None",
     dataset: str | None,
 ) -> FrequencyTable:
-    """Read the columns that a mechanism releases; names that are none, and half of a budget, are refused first."""
+    """Return the columns to release; unknown names, and a ledger without a dataset, are refused first."""
     require_together(ledger, dataset)
     source = open_source(data)
     require_columns(columns, source.columns, role=role)
@@ -119,6 +119,6 @@ def table_to_release(
 
 
 def require_together(ledger: "BudgetLedger | None", dataset: str | None) -> None:
-    """Refuse a ledger without the name of a dataset in it, and the other way round."""
+    """Raise ParameterError if only one of ledger and dataset is given."""
     if (ledger is None) != (dataset is None):
-        raise ParameterError("ledger and dataset go together: the budget is kept by dataset")
+        raise ParameterError("give both ledger and dataset, or neither: a ledger keeps budgets by dataset")

@@ -1,4 +1,4 @@
-"""The tables of the budget ledger, and how SQLite and PostgreSQL are opened so that their locks keep it right."""
+"""The tables of the budget ledger, and connections to SQLite and PostgreSQL whose locks prevent overspending."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from privacy_plugin.errors import BudgetError, ParameterError
 from privacy_plugin.sources.sql.address import database_url
 from privacy_plugin.sources.sql.errors import driver_word_for
 
-_NO_LEDGER = "there is no budget ledger at this address; begin one with a cap: privacy-plugin ledger --set-cap"
+_NO_LEDGER = "there is no budget ledger at this address; create one by setting a cap: privacy-plugin ledger --set-cap"
 
 METADATA = sa.MetaData()
 CAPS = sa.Table(
@@ -36,7 +36,7 @@ SPENDS = sa.Table(
     sa.Column("reserved_at", sa.String(32), nullable=False),
     sa.Column("committed_at", sa.String(32)),
 )
-# What a committed spend made: how it was drawn and what it assumes, and the content of the table in every form it has.
+# What a committed spend made: its account, and the fingerprint of the table in every form it was written in.
 RELEASES = sa.Table(
     "privacy_budget_releases",
     METADATA,
@@ -54,20 +54,20 @@ FINGERPRINTS = sa.Table(
 
 
 def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
-    """Return an engine on a ledger; one that is not there is made, or refused without `create`.
+    """Return an engine for a ledger; a missing ledger is created, or refused with create=False.
 
-    No message holds the address, which may hold a password.
+    Error messages leave out the address, which may contain a password.
     """
     try:
         parsed = database_url(url)
         backend = parsed.get_backend_name()
     except (sa.exc.ArgumentError, ValueError, AttributeError):
-        raise ParameterError(f"the address of the ledger is no SQLAlchemy URL; {_ADDRESSES}") from None
+        raise ParameterError(f"the address of the ledger is not a SQLAlchemy URL; {_ADDRESSES}") from None
     if backend not in ("sqlite", "postgresql"):
         raise ParameterError(
-            "a ledger lives in SQLite or PostgreSQL, whose locks keep two runs from overspending; " + _ADDRESSES
+            "a ledger needs SQLite or PostgreSQL, whose locks keep two runs from overspending; " + _ADDRESSES
         )
-    with told_as_budget_error("opened"):
+    with as_budget_error("opened"):
         engine = _postgresql(parsed) if backend == "postgresql" else _sqlite(parsed, create=create)
         if create:
             METADATA.create_all(engine)
@@ -77,8 +77,8 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
 
 
 @contextmanager
-def told_as_budget_error(doing: str) -> Iterator[None]:
-    """Tell a database's errors, and those of amounts that are none, by their kind: their text may hold the address."""
+def as_budget_error(doing: str) -> Iterator[None]:
+    """Raise BudgetError with the kind of a foreign error only: its text may contain the address of the ledger."""
     try:
         yield
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError, TypeError, ArithmeticError) as problem:
@@ -86,14 +86,14 @@ def told_as_budget_error(doing: str) -> Iterator[None]:
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:
-    # Reserving waits for a lock and then reads what others have spent. A transaction of a stricter level would read
-    # the state from before it waited, and two runs could spend the same budget.
+    # Reserving waits for a lock and then reads what others have spent. A stricter isolation level would read the
+    # state from before the wait, and two runs could spend the same budget.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")
 
-    # A server may be set to answer before it has written: after a crash, what was reserved would be forgotten. And a
-    # policy on rows may hide what others have spent: without row_security, to read with something hidden is an error.
+    # A server may be configured to answer before it has written: a crash would lose the reservation. And row-level
+    # security may hide what others have spent: with row_security off, reading a table with hidden rows is an error.
     @sa.event.listens_for(engine, "begin")
-    def _wait_for_the_disk_and_see_all(connection: sa.Connection) -> None:
+    def _require_durable_commits_and_all_rows(connection: sa.Connection) -> None:
         connection.exec_driver_sql(
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
         )
@@ -110,11 +110,11 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     waiting = {"timeout": 60, "check_same_thread": False}
     engine = sa.create_engine(url, connect_args=waiting, hide_parameters=True, **pool)
 
-    # The driver would open a transaction only at the first write: two runs could both read before either writes.
+    # By default the driver opens a transaction at the first write: two runs could both read before either writes.
     @sa.event.listens_for(engine, "connect")
-    def _leave_transactions_to_us(connection: Any, _record: Any) -> None:
+    def _disable_implicit_transactions(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        connection.execute("PRAGMA synchronous = FULL")  # what was reserved outlives a crash, however SQLite was built
+        connection.execute("PRAGMA synchronous = FULL")  # a reservation survives a crash, whatever the build defaults
 
     @sa.event.listens_for(engine, "begin")
     def _lock_before_reading(connection: sa.Connection) -> None:
@@ -123,4 +123,4 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     return engine
 
 
-_ADDRESSES = "give one such as sqlite:///privacy-ledger.db or postgresql+psycopg://host/database"
+_ADDRESSES = "give a URL such as sqlite:///privacy-ledger.db or postgresql+psycopg://host/database"

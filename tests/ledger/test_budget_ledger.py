@@ -147,7 +147,7 @@ def test_neighbour_relations_are_not_simply_added(url: str) -> None:
     assert ledger.spent(**VISITS) == before
     with pytest.raises(BudgetError):
         ledger.reserve(**VISITS, **{**lattice, "epsilon": 0.01})
-    with pytest.raises(ParameterError, match="neighbours differ"):
+    with pytest.raises(ParameterError, match="neighbours must be 'substituted'"):
         ledger.reserve(**VISITS, epsilon=1, mechanism="test", neighbours="rows")
 
 

@@ -58,7 +58,7 @@ def test_without_a_ledger_no_books_are_kept() -> None:
 def test_a_ledger_and_a_dataset_go_together(ledger: BudgetLedger) -> None:
     for given in ({"ledger": ledger, "dataset": None}, {"ledger": None, "dataset": "people"}):
         with (
-            pytest.raises(ParameterError, match="go together"),
+            pytest.raises(ParameterError, match="give both ledger and dataset"),
             spending(Cost(mechanism="test", epsilon=1), private=True, **given),
         ):
             pass

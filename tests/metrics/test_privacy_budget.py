@@ -106,7 +106,7 @@ def test_too_much_delta_is_an_infinite_epsilon_and_says_so() -> None:
         (booked(spend(made=1)), {}, "no record of this table"),
         (booked(spend(ended=False)), {}, "no record of this table"),
         (booked(spend(private=False)), {}, "test generator"),
-        (booked(spend(unit="cell")), {}, "kept a cell"),
+        (booked(spend(unit="cell")), {}, "kept per cell"),
         (booked(spend()), {"dataset": "others"}, "another dataset than 'others'"),
     ],
 )

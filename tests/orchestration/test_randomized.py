@@ -240,7 +240,7 @@ def test_a_release_that_cannot_ask_the_ledger_is_refused(
     pipeline.extra_resources = {"ledger": BudgetLedgerResource()}
     result = pipeline.run("release")
     assert not released(result)
-    assert "there is no budget ledger to ask" in errors(result)
+    assert "no budget ledger is in use" in errors(result)
 
 
 @pytest.mark.parametrize("defined", ["here", "in the environment", "in a variable of its own"])

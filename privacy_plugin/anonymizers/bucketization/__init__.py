@@ -1,1 +1,1 @@
-"""Bucketization (Anatomy): who is in which bucket, and the values of every bucket."""
+"""Bucketization (Anatomy): a table of people with their bucket, and a table of buckets with their values."""

@@ -1,4 +1,4 @@
-"""Bucketize any data: a table of people with their bucket, and a table of buckets with their values."""
+"""Bucketize any data: publish people with their bucket, and buckets with their sensitive values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,11 +26,11 @@ from privacy_plugin.sources.numbered import NumberedRows
 
 @dataclass(frozen=True, kw_only=True)
 class Bucketization:
-    """The two tables to publish, and what was measured of them.
+    """The two tables to publish and their measured disclosure.
 
-    `individuals` has the quasi-identifiers and the bucket of everybody, `values` a bucket and a sensitive value a row,
-    in an order drawn from the operating system's secure source (`private` is False where a test generator was given).
-    Both are ordered by bucket; buckets are numbered at random.
+    `individuals` has the quasi-identifiers and the bucket of every person, `values` one bucket and sensitive value per
+    row, in an order drawn from the operating system's secure source (`private` is False where a test generator was
+    given). Both are ordered by bucket; buckets are numbered at random.
     """
 
     individuals: Any = field(repr=False)
@@ -49,19 +49,19 @@ class Bucketization:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the promise rests on."""
-        replay = "" if self.dealing == "random" else ", who does not replay how people were dealt to buckets"
+        """The conditions under which the measured disclosure is the attacker's probability."""
+        replay = "" if self.dealing == "random" else ", who does not replay the dealing"
         return (
             "one row a person",
-            "all ways to hand the values of the table to its people are equally likely to the attacker beforehand"
+            "all ways to assign the values of the table to its people are equally likely to the attacker beforehand"
             + replay,
-            "nothing but this pair is published: a second deal of the same people would intersect with it",
+            "only this pair is published: a second dealing of the same people would intersect with it",
             *(["the number of neighbours was chosen without looking at the values"] if self.neighbours else []),
         )
 
     @property
     def disclosure(self) -> Any:
-        """The maximum disclosure of the published pair, measured after the fact."""
+        """The maximum disclosure, measured on the published pair."""
         return self.measurement.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,29 +95,27 @@ def bucketize(
     targets: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
 ) -> Bucketization:
-    """Publish the quasi-identifiers as they are, and sensitive values only by bucket, (below, knowledge)-safely.
+    """Publish quasi-identifiers unchanged and sensitive values only by bucket, so that the pair is (c, k)-safe.
 
-    An attacker who knows everybody's bucket and any `knowledge` implications names nobody's value with probability
-    `below` or more (`maximum_disclosure`, measured again on the result). Buckets are as small as could be found
-    (`shared_by`: the people in an average person's bucket). People are dealt to them at random: then the promise holds
-    against somebody who knows this program, too. With `neighbours`, only about so many people of similar
-    quasi-identifiers are dealt among themselves, which keeps more of how values follow from them, and the promise too;
-    choose the number without trying which one works. `dealing="similar"` keeps most of it, but whoever replays such a
-    deal may learn more than was promised.
-    Raises InfeasibleError, before anything is divided, when even one bucket of everybody is not safe: then a value is
-    held by too many. Anatomy: Xiao and Tao 2006; safety: Martin et al. 2007; what is promised, why, and what is not, is
-    said in `privacy_plugin.anonymizers.bucketization.buckets`.
+    An attacker who knows everyone's bucket and any `knowledge` implications cannot name a person's value with
+    probability `below` or more (`maximum_disclosure`, measured again on the result). Buckets are as small as could be
+    found (`shared_by`: the mean bucket size over people). With the default dealing `random` the promise also holds
+    against an attacker who knows this program. With `neighbours`, people are dealt within groups of about that size
+    with similar quasi-identifiers: more of the dependence between quasi-identifiers and values is kept, and the promise
+    holds; choose the number without trying which one works. `dealing="similar"` keeps most of the dependence, but an
+    attacker who replays the dealing may learn more than promised. Anatomy: Xiao and Tao 2006; safety: Martin et al.
+    2007; the promise, its proof and its limits: `privacy_plugin.anonymizers.bucketization.buckets`. Raises
+    InfeasibleError, before anything is divided, if even one bucket of all people is not safe: a value is too frequent.
 
-    Both tables are made in the engine of the source. Frames (pandas, polars, also lazy, Arrow, DuckDB, Spark) give
-    frames of their kind and column types; databases and files write `targets`, the names or paths of the table of
-    people and of that of values, and give pandas frames where none are named. Both are written aside, read and measured
-    there, and only then put in place, together; whatever fails leaves older tables where they were (a machine that
-    stops between two files can leave one of each). Groups of equal rows come out of the engine, and a few whole numbers
-    a person go back in; no row does. Rows lie by bucket, people of a bucket by quasi-identifiers, values of a bucket in
-    a random order.
+    Both tables are made in the engine of the source. Frames (pandas, polars, also lazy, Arrow, DuckDB, Spark) return
+    frames of their kind and column types. Databases and files write the two `targets`, the table of people and the
+    table of values, and return pandas frames without them. Both are staged, read and measured before they replace the
+    targets together; a failure leaves older tables in place (a machine that stops between two files can leave one of
+    each). Only groups of equal rows are read from the engine, and a few integers per person are written to it. Rows are
+    ordered by bucket, people of a bucket by quasi-identifiers, values of a bucket at random.
 
-    Other columns are left out: they would tie values to people. A missing value is a value. Cost: some seconds a
-    million people, and up to a minute more where a database takes single rows; memory grows with the people.
+    Other columns are left out, because they would link values to people. A missing value is a value. Cost: some seconds
+    per million people, and up to a minute more where a database inserts single rows; memory grows with the people.
 
     >>> import pandas
     >>> ward = pandas.DataFrame({"age": range(30, 36), "disease": ["flu", "cold", "gout"] * 2})
@@ -130,7 +128,7 @@ def bucketize(
     columns = [*quasi_identifiers, sensitive]
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
-        raise ColumnError(f"the column of bucket numbers cannot be named {bucket!r} too; give another name as bucket=")
+        raise ColumnError(f"the table has a column {bucket!r} already; name the bucket column with bucket=")
     deal = _Deal(
         bucket=bucket,
         quasi_identifiers=tuple(quasi_identifiers),
@@ -141,7 +139,7 @@ def bucketize(
         neighbours=neighbours,
         generator=generator,
     )
-    source = open_source(data)  # not asked anything before: a connection's first question begins its transaction
+    source = open_source(data)  # no query before this: the first query of a connection begins its transaction
     individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
     made = deal.made
     sizes = made.sizes
@@ -164,7 +162,7 @@ def bucketize(
 
 @dataclass(kw_only=True, eq=False)
 class _Deal:
-    """What is asked, and, once the source has been read, what was made of it."""
+    """The parameters, and, once the source has been read, the buckets made from it."""
 
     bucket: str
     quasi_identifiers: tuple[str, ...]
@@ -178,7 +176,7 @@ class _Deal:
     rows: tuple[NumberedRows, NumberedRows] = field(init=False)
 
     def tables(self, table: FrequencyTable) -> Sequence[NumberedRows]:
-        """Deal everybody to a bucket, and say which rows both tables have."""
+        """Deal all people to buckets, and return the rows of both tables."""
         self.made = made = bucketize_table(
             table,
             quasi_identifiers=self.quasi_identifiers,
@@ -207,18 +205,18 @@ class _Deal:
         return self.rows
 
     def verify(self, pair: Sequence[Source]) -> None:
-        """Look at what was written: exactly the rows that were dealt, and below the limit."""
+        """Raise SourceError unless the staged tables hold exactly the dealt rows, with a disclosure below the limit."""
         tables = [source.frequencies(rows.columns) for source, rows in zip(pair, self.rows, strict=True)]
         found = maximum_disclosure(
             tables[1], quasi_identifiers=[self.bucket], sensitive=self.sensitive, knowledge=self.knowledge
         )
         dealt = all(_holds(table, rows.frequencies()) for table, rows in zip(tables, self.rows, strict=True))
         if not dealt or not found.highest < self.below:
-            raise SourceError("what was written is not what was dealt; nothing was put in place")
+            raise SourceError("the staged tables do not hold the dealt rows; no target was replaced")
 
 
 def _both(targets: Sequence[str] | None) -> Sequence[str] | None:
-    """Refuse anything but two targets, or none."""
+    """Raise ParameterError unless there are two targets, or none."""
     if targets is None:
         return None
     if isinstance(targets, str) or len(targets) != 2 or not all(isinstance(target, str) for target in targets):
@@ -227,13 +225,13 @@ def _both(targets: Sequence[str] | None) -> Sequence[str] | None:
 
 
 def _same(one: FrequencyTable, other: FrequencyTable) -> bool:
-    """Tell whether two tables have equal rows; both are sorted and hold only what occurs."""
+    """Return whether two tables have equal rows; both are sorted and list only values that occur."""
     keys = [[[key(value) for value in dictionary] for dictionary in table.dictionaries] for table in (one, other)]
     return keys[0] == keys[1] and np.array_equal(one.codes, other.codes) and np.array_equal(one.counts, other.counts)
 
 
 def _holds(written: FrequencyTable, expected: FrequencyTable) -> bool:
-    """Tell whether a written table has the rows it should; a file may have made a text of every value."""
+    """Return whether a written table has the expected rows; a file may have turned every value into text."""
     if _same(written, expected):
         return True
     if not all(value is None or isinstance(value, str) for values in written.dictionaries for value in values):
@@ -242,5 +240,5 @@ def _holds(written: FrequencyTable, expected: FrequencyTable) -> bool:
     if _same(written, FrequencyTable.from_columns(expected.columns, list(expected.codes.T), texts, expected.counts)):
         return True
     plain = all(value is None or type(value) in (str, int) for values in expected.dictionaries for value in values)
-    # a file writes a date or a fraction in its own way: then only how many rows are equal can be compared
+    # A file writes dates and fractions in its own form: then only the counts of equal rows can be compared.
     return not plain and np.array_equal(np.sort(written.counts), np.sort(expected.counts))

@@ -1,30 +1,30 @@
-"""Bucketization: publish who is in which bucket, and each bucket's sensitive values without saying whose they are.
+"""Bucketization: publish who is in which bucket, and the sensitive values of each bucket without their owners.
 
 The pair of tables of Anatomy (Xiao and Tao, VLDB 2006), made to meet (c, k)-safety (Martin, Kifer, Machanavajjhala,
-Gehrke, Halpern, ICDE 2007): the quasi-identifiers stay as they are, so nothing but the tie to the sensitive value is
-lost, and the smaller a bucket, the less of that. What it promises, and to whom: whoever sees both tables, knows
-everybody's bucket and any k basic implications, names nobody's value with the limit's probability, all ways to hand
-a bucket's values to its people (the *worlds*) being equally likely.
+Gehrke, Halpern, ICDE 2007). Quasi-identifiers stay unchanged; only the link to the sensitive value is lost, and less of
+it the smaller a bucket is. The promise: an attacker who sees both tables and knows everyone's bucket and any k basic
+implications cannot name a person's value with the limit's probability, provided that all ways to assign a bucket's
+values to its people (the *worlds*) are equally likely.
 
-Whether they are, to somebody who knows this program and its parameters, depends on how people are dealt to buckets.
+Whether they are equally likely to an attacker who knows this program and its parameters depends on the dealing.
 
-- `random`: they are, exactly. How many buckets there are, and which values go together, depends on nothing but how many
-  people have each value in all, and on the order in which the values come up when people step forward in a random
-  order. Two worlds of a published pair differ by a permutation of people inside buckets; let the same people step
-  forward permuted, and the same buckets come out. So both worlds lead to the pair with the same probability, and an
-  attacker to whom all tables of these values were equally likely before finds the worlds equally likely after. Even
-  that buckets are as small as possible tells them nothing (no "minimality attack"). With `neighbours` people are first
-  put into groups of so many, in the order of their quasi-identifiers alone (equal ones in a random order), and each
-  group is dealt among itself. A permutation inside buckets is one inside groups, and leaves every group's values what
-  they were, so all of this holds as before. A group that cannot be divided is refused, not merged with the next: to
-  merge it would tell that it could not. For the same reason choose `neighbours` before trying which number works.
-- `similar`: they are not. People step forward in the order of their quasi-identifiers, so whoever replays the deal with
-  every world can rule out those that lead to other buckets. Of small tables some are disclosed entirely that way;
-  `docs/evaluation-disclosure.md` has the numbers. The promise holds against those who cannot or will not replay it.
+- `random`: exactly. The number of buckets, and which values share one, depend only on how many people have each value
+  in total and on the order in which values come up when people are taken in a random order. Two worlds of a published
+  pair differ by a permutation of people inside buckets; take the same people in permuted order, and the same buckets
+  result. So both worlds lead to the pair with the same probability, and an attacker to whom all tables of these values
+  were equally likely before finds the worlds equally likely after. That buckets are as small as possible reveals
+  nothing either (no "minimality attack"). With `neighbours`, people are first put into groups of that size, in the
+  order of their quasi-identifiers alone (equal ones in random order), and each group is dealt by itself. A permutation
+  inside buckets is one inside groups and leaves the values of every group unchanged, so the argument holds as before. A
+  group that cannot be divided is refused instead of merged with the next, because the merge would reveal that it could
+  not. For the same reason, choose `neighbours` before trying which number works.
+- `similar`: not. People are taken in the order of their quasi-identifiers, so an attacker who replays the dealing with
+  every world can rule out those that lead to other buckets. Some small tables are disclosed completely that way;
+  `docs/evaluation-disclosure.md` has the numbers. The promise holds only against attackers who do not replay it.
 
-Not promised with either: anything against an attacker who holds some worlds likelier beforehand ("old people never have
-mumps"), or who sees the same people dealt out a second time, where buckets of both times intersect. And who is in the
-table is not hidden at all.
+Not promised by either: protection from an attacker who considers some worlds likelier beforehand ("old people never
+have mumps"), or who sees the same people dealt a second time, where the buckets of both times intersect. That a person
+is in the table is not hidden at all.
 """
 
 import secrets
@@ -48,10 +48,11 @@ Dealing = Literal["random", "similar"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Buckets:
-    """People and values in buckets numbered at random: person i is a `people[i]`-th distinct row of the table.
+    """People and values in randomly numbered buckets.
 
-    `people` are ordered by bucket and quasi-identifiers; the value of `values[i]`-th distinct row is one of bucket
-    `buckets[i]`, in an order of its own, drawn from the operating system's secure source.
+    Person i, in bucket `buckets[i]`, is distinct row `people[i]` of the table; they are ordered by bucket and
+    quasi-identifiers. Bucket `buckets[i]` has the value of distinct row `values[i]`, in an independent order drawn from
+    the operating system's secure source.
     """
 
     table: FrequencyTable = field(repr=False)
@@ -64,7 +65,7 @@ class Buckets:
 
     @property
     def sizes(self) -> Integers:
-        """How many people each bucket has."""
+        """The number of people in each bucket."""
         return np.bincount(self.buckets)[1:].astype(np.int64)
 
 
@@ -81,12 +82,13 @@ def bucketize_table(
 ) -> Buckets:
     """Divide people into small buckets whose maximum disclosure lies below a limit.
 
-    Buckets are as small as `bucket_division` finds. People are dealt to them in a `random` order, of all or of about so
-    many `neighbours` each, or, `similar`, in the order of their quasi-identifiers (the columns with the fewest values
-    first), so that a bucket holds neighbours as far as its values allow; what that costs is said above. InfeasibleError
-    when even one bucket of everybody is not safe, or of some neighbours. The result is measured again before it is
-    returned. Randomness comes from the operating system's secure source; with a `generator`, which is for tests, the
-    result is not private and says so. Cost: one pass over the people, and a division for every group of neighbours.
+    Buckets are as small as `division.divide` finds. People are dealt to them in a `random` order, of all people or
+    within groups of about `neighbours` people, or, with `similar`, in the order of their quasi-identifiers (the columns
+    with the fewest values first), so that people in a bucket are alike as far as its values allow; the module's
+    description states what that costs. Raises InfeasibleError if even one bucket of all people, or of one group, is not
+    safe. The result is measured again before it is returned. Randomness comes from the operating system's secure
+    source; with a `generator`, which is for tests, `private` is False. Cost: one pass over the people, and one division
+    for each group.
     """
     limit = require_safety(knowledge, below)
     require_dealing(dealing, neighbours)
@@ -100,10 +102,10 @@ def bucketize_table(
     dealt = deal_groups(table.codes[rows, -1], groups, knowledge=knowledge, below=limit)
     buckets = (_random_order(int(dealt.max()) + 1, generator) + 1)[dealt]
     measurement = _measured(table, sensitive, rows, buckets, knowledge)
-    if not measurement.highest < limit:  # groups that are safe by themselves may not be together; nothing unsafe leaves
+    if not measurement.highest < limit:  # groups that are safe separately may be unsafe together
         raise InfeasibleError(
             f"the buckets that were found disclose {float(measurement.highest):.4g}, and below {float(limit):.4g} is "
-            "required; nothing was published. Deal among more neighbours, or raise the limit"
+            "required; nothing was published. Raise the number of neighbours, or the limit"
         )
     listed = np.lexsort((rows, buckets))
     shuffled = np.lexsort((_random_order(len(rows), generator), buckets))
@@ -119,7 +121,7 @@ def bucketize_table(
 
 
 def require_dealing(dealing: object, neighbours: object) -> None:
-    """Refuse a way to deal that there is not."""
+    """Raise ParameterError if the dealing or the number of neighbours is not valid."""
     if dealing not in get_args(Dealing):
         raise ParameterError(f"dealing must be one of {', '.join(get_args(Dealing))}, not {dealing!r}")
     if neighbours is None:
@@ -127,11 +129,11 @@ def require_dealing(dealing: object, neighbours: object) -> None:
     if type(neighbours) is not int or neighbours < 2:
         raise ParameterError(f"neighbours must be a whole number of at least 2, not {neighbours!r}")
     if dealing != "random":
-        raise ParameterError(f"neighbours are dealt at random among themselves; leave out dealing={dealing!r}")
+        raise ParameterError(f"neighbours need dealing='random', not {dealing!r}")
 
 
 def require_safety(knowledge: int, below: object) -> Fraction:
-    """Refuse facts and a limit that make no sense; return the limit as it is written."""
+    """Return the limit as an exact fraction; raise ParameterError if it or the knowledge is not valid."""
     require_attacker(knowledge)
     limit = exact(below, what="below")
     if not 0 < limit <= 1:
@@ -140,15 +142,15 @@ def require_safety(knowledge: int, below: object) -> Fraction:
 
 
 def _require_eligible(table: FrequencyTable, sensitive: str, knowledge: int, limit: Fraction) -> None:
-    """Refuse what no bucketization can do: of all divisions, one bucket of everybody discloses the least."""
+    """Raise InfeasibleError if no bucketization can meet the limit: one bucket of all people discloses the least."""
     everybody = np.arange(table.distinct)
     found = _measured(table, sensitive, everybody, np.ones_like(everybody), knowledge, weights=table.counts)
     if found.highest < limit:
         return
     counts = np.bincount(table.codes[:, -1], weights=table.counts)
     raise InfeasibleError(
-        f"no buckets can meet it: column {sensitive!r} has {len(counts):,} values, and the most frequent one is held "
-        f"by {int(counts.max()):,} of {table.rows:,} people; with everybody in one bucket, {knowledge} facts still "
+        f"no buckets can meet it: column {sensitive!r} has {len(counts):,} values, and {int(counts.max()):,} of "
+        f"{table.rows:,} people have the most frequent one. With all people in one bucket, {knowledge} facts still "
         f"disclose a value with probability {float(found.value):.4g}, and below {float(limit):.4g} is required. Raise "
         "the limit, assume fewer facts, or leave out people with the most frequent values"
     )
@@ -162,7 +164,7 @@ def _measured(
     knowledge: int,
     weights: Integers | None = None,
 ) -> Measurement:
-    """Measure the published pair: who is in which bucket is all that the quasi-identifiers tell."""
+    """Measure the published pair: quasi-identifiers disclose a person's bucket and nothing more."""
     bucket = "bucket" if sensitive != "bucket" else "number of the bucket"
     packed, size = pack([buckets - 1, table.codes[rows, -1]], [int(buckets.max()), table.cardinalities[-1]])
     groups, first = group(packed, size)
@@ -182,7 +184,7 @@ def _groups(
     neighbours: int | None,
     generator: np.random.Generator | None,
 ) -> list[Integers]:
-    """Return the people who are dealt to buckets among themselves, in the order in which they step forward."""
+    """Return the groups of people that are dealt separately, each in the order in which people are taken."""
     if dealing == "similar":
         return [np.lexsort(_likeness(table, rows))]
     forward = _random_order(len(rows), generator)
@@ -196,13 +198,13 @@ def _groups(
 
 
 def _likeness(table: FrequencyTable, rows: Integers) -> list[Integers]:
-    """Return the keys, the last one first, that line up people so that neighbours are alike: few values come first."""
+    """Return sort keys, the last one first, that bring similar people together: columns of few values come first."""
     columns = sorted(range(len(table.columns) - 1), key=lambda position: table.cardinalities[position])
     return [table.codes[rows, position].astype(np.int64) for position in reversed(columns)]
 
 
 def _random_order(length: int, generator: np.random.Generator | None) -> Integers:
-    """Draw an order, every one equally likely: that of independent random numbers, drawn anew if two are equal."""
+    """Draw a uniform permutation: the order of independent random numbers, drawn again if two are equal."""
     while True:
         if generator is None:
             drawn = np.frombuffer(secrets.token_bytes(8 * length), dtype=np.uint64)

@@ -21,10 +21,10 @@ IntArray = NDArray[np.int64]
 def deal_groups(
     held: npt.NDArray[np.integer], groups: Sequence[Integers], *, knowledge: int, below: Fraction
 ) -> Integers:
-    """Give everybody a bucket, each group of people by itself: they step forward in the order given.
+    """Return the bucket of every person; each group is dealt separately, its people in the given order.
 
-    What becomes of a group depends on nothing but the values that come up in it, in their order. InfeasibleError when
-    one of several groups cannot be divided; everybody together must be known to be divisible.
+    The result of a group depends only on its values in their order. Raises InfeasibleError if one of several groups
+    cannot be divided; the caller has checked that all people together can be.
     """
     buckets = np.empty(len(held), dtype=np.int64)
     made = refused = 0
@@ -39,17 +39,17 @@ def deal_groups(
         made += sum(part.buckets for part in parts)
     if refused:
         raise InfeasibleError(
-            f"no buckets can meet it inside {refused:,} of {len(groups):,} groups of neighbours, where too many have "
-            "the same value; deal among more neighbours, or among everybody"
+            f"no buckets can meet it inside {refused:,} of {len(groups):,} groups of neighbours, where too many people "
+            "have the same value; raise the number of neighbours, or leave it out"
         )
     return buckets
 
 
 def deal(held: Integers, parts: Sequence[Part]) -> Integers:
-    """Give everybody a bucket: person i, in an order in which neighbours are alike, has value `held[i]`.
+    """Return the bucket of every person: person i, in an order that brings similar people together, has `held[i]`.
 
-    Every part gets people from all over the order. Its buckets are filled one after the other, each with the next
-    people in order whose value it can still take. Cost: O(people * log(values)).
+    Every part gets people from the whole order. Its buckets are filled one after the other, each with the next people
+    in order whose value it can still take. Cost: O(people * log(values)).
     """
     queues = np.split(np.argsort(held, kind="stable"), np.cumsum(np.bincount(held))[:-1])
     buckets = np.empty(len(held), dtype=np.int64)
@@ -70,13 +70,13 @@ def deal(held: Integers, parts: Sequence[Part]) -> Integers:
 
 
 def _evenly(length: int, wanted: int) -> npt.NDArray[np.bool_]:
-    """Choose so many places, evenly spread."""
+    """Choose `wanted` of `length` places, evenly spread."""
     steps = np.arange(length + 1) * wanted // max(length, 1)
     return np.diff(steps) > 0
 
 
 def _places(buckets: int) -> Integers:
-    """Seat neighbouring buckets far apart, so that no stretch of the order gets more of a value than another."""
+    """Return places that put consecutive buckets far apart, so that every stretch of the order gets all values."""
     return np.arange(buckets, dtype=np.int64) * _stride(buckets) % buckets
 
 
@@ -90,18 +90,18 @@ def _stride(buckets: int) -> int:
 
 @njit(cache=True)
 def deal_singles(people: IntArray, offsets: IntArray, sizes: IntArray) -> IntArray:
-    """Return the bucket of everybody: value v has `people[offsets[v]:offsets[v + 1]]`, who are places in an order.
+    """Return the bucket of every person; value v has `people[offsets[v]:offsets[v + 1]]`, places in an order.
 
     No value has more people than there are buckets; `sizes` of buckets add up to all people and differ by one at most.
-    With r buckets to go, a bucket takes people of those values of which r are left, who would not fit into fewer, and
-    then of those whose next person comes first. With values of at most r people each and sizes of s or s + 1, there are
-    always enough values, and never too many of which r are left. Cost: O(people * log(values)).
+    With r buckets to go, a bucket takes one person of each value that has r people left, who would not fit into fewer
+    buckets, and then of the values whose next person comes first. With values of at most r people each and sizes of s
+    or s + 1, there are always enough values, and never too many with r people left. Cost: O(people * log(values)).
     """
     values = offsets.size - 1
     heads = offsets[:-1].copy()
     ends = offsets[1:]
     buckets = np.empty(people.size, dtype=np.int64)
-    # Values by how many of their people are left, as chains; what has been overtaken stays in its chain.
+    # Chains of values by the number of people left; outdated entries stay in their chain and are skipped.
     chains = np.full(sizes.size + 1, -1, dtype=np.int64)
     following = np.empty(people.size + values, dtype=np.int64)
     owners = np.empty(people.size + values, dtype=np.int64)
@@ -132,7 +132,7 @@ def deal_singles(people: IntArray, offsets: IntArray, sizes: IntArray) -> IntArr
             place, value = heapq.heappop(waiting)
             if heads[value] == ends[value]:
                 continue
-            if place != people[heads[value]]:  # this one has been taken, as one of those who would not fit later
+            if place != people[heads[value]]:  # already taken, as one of those who would not fit later
                 heapq.heappush(waiting, (people[heads[value]], value))
                 continue
             popped[returned] = value

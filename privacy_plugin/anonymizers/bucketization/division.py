@@ -1,16 +1,16 @@
-"""Into how many buckets a table can be divided, and how many people of each value every bucket gets.
+"""Divide people into buckets: how many buckets there are, and how many people of each value every bucket gets.
 
 Only the histograms of the buckets matter for worst-case disclosure (Martin et al., ICDE 2007). Facts:
 
-- Everybody in one bucket has the least disclosure of all divisions (Theorem 15, merging never raises it): if that is
+- One bucket of all people has the least disclosure of all divisions (Theorem 15, merging never raises it): if that is
   not below the limit, no division is.
 - A bucket of n people with n different values has disclosure 1 / (n - k); no bucket of n people has less. So the
-  smallest bucket there can be has L = floor(1 / limit) + k + 1 people, all different.
-- Where no value is held by more than one person in L, floor(rows / L) buckets of different values exist (deal the
-  people out, value after value). No other division has more buckets or evens out their sizes better.
+  smallest possible bucket has L = floor(1 / limit) + k + 1 people, all different.
+- If every value is held by at most one in L people, floor(rows / L) buckets of different values exist (deal people in
+  the order of their values). No other division has more buckets or more even sizes.
 - Otherwise some values must occur twice in a bucket. Then t buckets of L different values are set apart, taken where
-  values are most frequent, and the rest is dealt out evenly into b buckets; of all (t, b) that are tried, the one with
-  the least sum of squared bucket sizes (the sum over people of how many share their bucket) is kept.
+  values are most frequent, and the rest is dealt evenly into b buckets; of all (t, b) tried, the one with the least sum
+  of squared bucket sizes (the sum over people of the people in their bucket) is kept.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,12 @@ _GROWTH = 24  # bucket sizes are tried in steps of one, from this size on in ste
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Part:
-    """So many people of each value, dealt out evenly into so many buckets.
+    """The number of people of each value that are dealt evenly into a number of buckets.
 
-    They are dealt around the buckets: first the values with more people than there are buckets, the most frequent
-    first, then all others together, so that sizes differ by one at most. Hence the one person more that some buckets
-    get of a value meets that of the next value in few of them. Of the other values a bucket gets one person or none;
-    which ones, is left to `bucket_dealing`.
+    They are dealt in rounds: first the values with more people than there are buckets, the most frequent first, then
+    all others together, so that sizes differ by one at most. So the extra person that some buckets get of one value
+    rarely meets the extra person of the next value. Of the other values a bucket gets one person or none; `dealing`
+    decides which.
     """
 
     people: Integers
@@ -55,11 +55,11 @@ class Part:
 
     @cached_property
     def _ends(self) -> Integers:
-        """Where each repeated value ends in the order in which people are dealt, and last, where all others do."""
+        """The end of each repeated value in the dealing order, and, last, the end of all others."""
         return np.cumsum([*self.people[self.repeated], self.people[self.people <= self.buckets].sum()])
 
     def counts(self, places: Integers) -> Integers:
-        """How many people of each repeated value, and last, of all others, the buckets at these places get."""
+        """Return how many people of each repeated value, and, last, of all others, these buckets get."""
         rounds = (self._ends - 1 - places[:, None]) // self.buckets + 1
         return np.diff(rounds, axis=1, prepend=0)
 
@@ -71,7 +71,7 @@ class Part:
 
 
 def smallest_bucket(*, knowledge: int, below: Fraction) -> int:
-    """Return how many people a bucket needs at least: the least n with 1 / (n - knowledge) < below.
+    """Return the least number of people in a bucket: the least n with 1 / (n - knowledge) < below.
 
     >>> smallest_bucket(knowledge=3, below=Fraction(1, 2))
     6
@@ -82,7 +82,7 @@ def smallest_bucket(*, knowledge: int, below: Fraction) -> int:
 def divide(people: Integers, *, knowledge: int, below: Fraction) -> tuple[Part, ...]:
     """Divide people, counted by value, into buckets whose maximum disclosure lies below the limit.
 
-    All of them in one bucket must meet it already. Cost: some thousand small disclosure curves at most.
+    One bucket of all of them must be below the limit. Cost: at most some thousand small disclosure curves.
     """
     least = smallest_bucket(knowledge=knowledge, below=below)
     rows = int(people.sum())
@@ -105,7 +105,7 @@ def divide(people: Integers, *, knowledge: int, below: Fraction) -> tuple[Part, 
 
 
 def is_safe(histograms: list[list[int]], *, knowledge: int, below: Fraction) -> bool:
-    """Tell whether buckets with these histograms, any number of each, have a disclosure below the limit."""
+    """Return whether buckets with these histograms, any number of each, have a disclosure below the limit."""
     offsets = np.cumsum([0, *(len(counts) for counts in histograms)])
     counts = np.array([count for histogram in histograms for count in histogram], dtype=np.int64)
     curve, error = disclosure_curve(offsets=offsets, value_counts=counts, knowledge=knowledge)
@@ -115,7 +115,7 @@ def is_safe(histograms: list[list[int]], *, knowledge: int, below: Fraction) -> 
 def _best_with(
     apart: int, best: tuple[Part, ...], people: Integers, least: int, knowledge: int, below: Fraction
 ) -> tuple[Part, ...]:
-    """Return the better of a division and the best one found with so many buckets of different values set apart."""
+    """Return the better of `best` and the best division with `apart` buckets of different values set apart."""
     taken = _levelled(people, apart, least)
     if taken is None:
         return best
@@ -144,7 +144,7 @@ def _best_with(
 
 
 def _numbers_of_buckets(rows: int, least: int) -> Iterator[int]:
-    """Numbers of buckets of at least `least` people, falling to 1."""
+    """Yield numbers of buckets of at least `least` people, falling to 1."""
     size, last = least, 0
     while size <= rows:
         if rows // size != last:
@@ -156,9 +156,9 @@ def _numbers_of_buckets(rows: int, least: int) -> Iterator[int]:
 
 
 def _levelled(people: Integers, buckets: int, size: int) -> Integers | None:
-    """Take size * buckets people, at most one of a value for each bucket, so that the rest is as even as can be.
+    """Take size * buckets people, at most one of a value for each bucket, so that the rest is as even as possible.
 
-    From every value all above a common level are taken, if there are buckets enough for them.
+    From every value, the people above a common level are taken, as far as there are buckets for them.
     """
     wanted = size * buckets
     if int(np.minimum(people, buckets).sum()) < wanted:
