@@ -151,12 +151,12 @@ def test_columns_of_few_values_come_first_in_the_order():
     assert all(len(set(sexes[made.buckets == bucket])) == 1 for bucket in range(1, len(made.sizes) + 1))
 
 
-def test_a_value_held_by_too_many_is_told_without_naming_it():
+def test_a_value_that_is_too_frequent_is_reported_without_naming_it():
     with pytest.raises(InfeasibleError) as caught:
         bucketized(["influenza"] * 5 + ["cold", "gout", "mumps"], knowledge=0, below=0.5)
     assert str(caught.value) == (
-        "no buckets can meet it: column 'disease' has 4 values, and the most frequent one is held by 5 of 8 people; "
-        "with everybody in one bucket, 0 facts still disclose a value with probability 0.625, and below 0.5 is "
+        "no buckets can meet it: column 'disease' has 4 values, and 5 of 8 people have the most frequent one. "
+        "With all people in one bucket, 0 facts still disclose a value with probability 0.625, and below 0.5 is "
         "required. Raise the limit, assume fewer facts, or leave out people with the most frequent values"
     )
 

@@ -122,7 +122,7 @@ def test_a_pair_is_replaced_as_a_pair_or_not_at_all(engine, tmp_path: Path, monk
 
     for wrong in (moved, lost, swapped):
         monkeypatch.setattr(_Deal, "tables", wrong)
-        with pytest.raises(SourceError, match="nothing was put in place"):
+        with pytest.raises(SourceError, match="no target was replaced"):
             pp.bucketize(data, **ASKED, targets=targets, generator=np.random.default_rng(1))
     monkeypatch.undo()
     with pytest.raises(InfeasibleError):

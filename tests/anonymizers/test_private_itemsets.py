@@ -140,7 +140,7 @@ def test_giving_up_is_an_error_before_budget_is_spent_and_not_a_wrong_draw(monke
     data = pd.DataFrame(ROWS * 50, columns=NAMES)
     asked = {"columns": NAMES, "support": "1/2", "ledger": ledger, "dataset": "people"}
     monkeypatch.setattr(private_itemsets, "_MOST_MINED", 7)  # itemsets that half of the rows hold
-    with pytest.raises(TooLargeError, match="raise the support"):
+    with pytest.raises(TooLargeError, match="raise support or epsilon"):
         pp.private_itemsets(data, number=11, epsilon=11, **asked)
     assert ledger.spent(dataset="people", unit="row").epsilon == 0
     assert len(pp.private_itemsets(data, number=2, epsilon=2, **asked).itemsets) == 2

@@ -163,5 +163,5 @@ def test_added_people_have_the_absent_attributes_of_columns_they_have_nothing_of
     extended = make_relation(codes=codes + lines, **weights)
     rescored = score(extended).lower[extended.inverse][: len(codes)]
     assert np.allclose(rescored, repair.after[relation.inverse], rtol=0, atol=ERROR)
-    with pytest.raises(ParameterError, match="must be harmless"):
+    with pytest.raises(ParameterError, match="must have danger 0"):
         greedy_repair(relation, wanted=0.0, absent=[0, 4])

@@ -1,1 +1,1 @@
-"""Releases of itemsets."""
+"""Private releases of itemsets and of their counts."""

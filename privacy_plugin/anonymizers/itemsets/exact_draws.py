@@ -1,7 +1,7 @@
-"""Draws that have exactly the probabilities they should have, from whole random numbers alone.
+"""Draws with exact probabilities, from random integers alone.
 
-Weights like e^-x are irrational. A uniform number is drawn bit by bit and compared with bounds of the weights that are
-as narrow as it takes to tell, so that no rounding changes a probability.
+Weights like e^-x are irrational. A uniform number is drawn digit by digit and compared with bounds of the weights that
+are narrowed until the comparison is certain, so that rounding changes no probability.
 """
 
 import math
@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import numpy as np
 
-Below = Callable[[int], int]  # a whole number from 0 to one less than the bound, all alike
+Below = Callable[[int], int]  # a uniform integer from 0 to bound - 1
 
 _FIRST_DIGITS = 30
 
@@ -38,9 +38,9 @@ def seeded_below(generator: np.random.Generator) -> Below:
 
 
 def exponential_bounds(exponent: Fraction, digits: int) -> tuple[int, int]:
-    """Return whole numbers that e^-exponent * 10^digits (exponent >= 0) lies between, at most a few units apart.
+    """Return integers below and above e^-exponent * 10^digits (exponent >= 0), at most a few units apart.
 
-    Decimal's exponential is correctly rounded, so the neighbours of what it returns are on either side.
+    Decimal's exponential is correctly rounded, so the exact value lies between the neighbours of its result.
 
     >>> exponential_bounds(Fraction(1), 5)
     (36787, 36788)
@@ -53,19 +53,19 @@ def exponential_bounds(exponent: Fraction, digits: int) -> tuple[int, int]:
     for rounding in (ROUND_CEILING, ROUND_FLOOR):  # a larger exponent is a smaller power
         context = Context(prec=digits + 3, rounding=rounding)
         power = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)).copy_negate().exp(context)
-        beside = power.next_minus(context) if rounding == ROUND_CEILING else power.next_plus(context)
-        found.append(math.floor(Fraction(beside) * 10**digits))
+        neighbour = power.next_minus(context) if rounding == ROUND_CEILING else power.next_plus(context)
+        found.append(math.floor(Fraction(neighbour) * 10**digits))
     return found[0], found[1] + 1
 
 
 class ExactChoice:
     """Draws index i with probability exactly proportional to multiples[i] * e^-exponents[i].
 
-    A uniform number of [0, 1) is drawn in ever more digits until it lies for certain between two partial sums.
+    A uniform number of [0, 1) is drawn to more and more digits until it certainly lies between two partial sums.
     """
 
     def __init__(self, multiples: Sequence[int], exponents: Sequence[Fraction]) -> None:
-        """Take whole multiples, at least one of them positive, and rational exponents."""
+        """Take integer multiples, at least one of them positive, and rational exponents."""
         self._multiples = multiples
         smallest = min(exponent for multiple, exponent in zip(multiples, exponents, strict=True) if multiple)
         self._exponents = [max(exponent - smallest, Fraction(0)) for exponent in exponents]

@@ -1,19 +1,19 @@
 """Itemsets drawn with a preference for frequent ones: Dorrestijn 2018, theorem 7, corrected.
 
 An itemset i of the universe is drawn with probability proportional to e^(epsilon/2 * min(threshold, support of i)). A
-substituted row changes a support by at most 1 (the thesis says 2 and has epsilon/4), so a weight changes by at most
-e^(epsilon/2), and so does their sum: epsilon for one row, without delta. The universe is what the schema allows, also
-itemsets that no row has; the empty one is left out. The threshold and the domains must not come from the data.
+substituted row changes a support by at most 1 (the thesis states 2 and uses epsilon/4), so a weight changes by at most
+e^(epsilon/2), and so does their sum: epsilon for one row, without delta. The universe is what the schema allows,
+including itemsets that no row has, without the empty one. Threshold and domains must not come from the data.
 
-Several itemsets are drawn one after the other, each from those not drawn yet: what is left out is known from what was
-released, so the budgets add up; with a delta, as zero-concentrated ones of epsilon^2/8 each.
+Several itemsets are drawn one after the other, each from those not drawn yet. What is excluded is known from what was
+released, so the budgets add up; with a delta, as zero-concentrated budgets of epsilon^2/8 each.
 
-A draw is exact although the universe is never listed: itemsets of support s0 and more are mined; beside them stands the
-upper bound |U| * e^(epsilon/2 * (s0 - 1)) of all others. Where it is drawn, an itemset is drawn evenly and kept, if it
-was not mined, with the probability that corrects its weight; what is not kept starts again. s0 changes how long a draw
-takes, and nothing else. Mining draws nothing and comes first: what is too large is refused before budget is spent. No
-budget would cover that refusal anyway: it depends on the rows, as does how long a draw takes, and whoever must not know
-the rows should learn neither.
+A draw is exact although the universe is never listed. Itemsets of support s0 and more are mined; the others are
+represented by the upper bound |U| * e^(epsilon/2 * (s0 - 1)) of their weight. When that is drawn, an itemset is drawn
+uniformly and, if it was not mined, accepted with the probability that corrects its weight; otherwise the draw starts
+again. s0 changes the running time and nothing else. Mining draws nothing and comes first, so that a table which is too
+large is refused before budget is spent. No budget covers that refusal, nor the running time: both depend on the rows
+and must stay with people who may see the rows.
 """
 
 import math
@@ -39,18 +39,19 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
 
 _MOST_MINED = 2_000_000
-_RESTARTS = math.log(32)  # mine until a draw starts no more often than about this, on average
-_MOST_STARTS = 100_000  # of all draws together, where deeper mining cannot be held
+_RESTARTS = math.log(32)  # logarithm of the mean number of starts per draw that mining aims for
+_MOST_STARTS = 100_000  # of all draws together, where deeper mining needs too much memory
 _ROUNDING = 1e-6
 Chosen = tuple[tuple[int, int], ...]  # (column, code) pairs in the order of the columns
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrivateItemsets:
-    """The itemsets that were drawn, first one first, and the privacy account.
+    """The drawn itemsets, in the order drawn, and the privacy account.
 
-    `threshold` is the support, in rows, beyond which more makes no itemset likelier; `epsilon_draw` what one draw
-    spends of a row's epsilon; `universe` how many itemsets the schema allows. Supports are not told: they cost extra.
+    `threshold` is the support, in rows, above which an itemset becomes no likelier; `epsilon_draw` what one draw spends
+    of a row's epsilon; `universe` the number of itemsets that the schema allows. Supports are not included: releasing
+    them would spend more.
     """
 
     itemsets: tuple[Mapping[str, Value], ...] = field(repr=False)
@@ -60,7 +61,7 @@ class PrivateItemsets:
     ledger: ReleaseLedger
 
     def informative_epsilon(self, *, frequent: int = 1) -> float:
-        """Return the epsilon of a draw from which on it says something, if at least so many itemsets are frequent."""
+        """Return the least epsilon of an informative draw if at least this many itemsets are frequent."""
         return informative_epsilon(universe=self.universe, frequent=frequent, threshold=self.threshold)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,11 +93,11 @@ def private_itemsets(
 ) -> PrivateItemsets:
     """Draw `number` different itemsets, frequent ones preferred; epsilon protects a whole row, all draws together.
 
-    The mechanism is in `anonymizers.itemsets.private_itemsets`. `support`: the share of the rows beyond which an
-    itemset counts as frequent, chosen without looking at the data. `longest` limits the items of an itemset. A draw
-    says something where its `.epsilon_draw` is above `.informative_epsilon()`. With a budget `ledger` (and the
-    `dataset`'s name there) epsilon and delta are reserved before anything is drawn, in the unit "row"; TooLargeError,
-    where too many itemsets stand in the way, comes before that.
+    The module describes the mechanism. `support`: the share of the rows above which an itemset counts as frequent,
+    chosen without looking at the data. `longest` limits the items of an itemset. A draw is informative if its
+    `.epsilon_draw` is above `.informative_epsilon()`. With a budget `ledger` (and the `dataset`'s name there) epsilon
+    and delta are reserved before anything is drawn, in the unit "row". TooLargeError, for too many itemsets, is raised
+    before that.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
@@ -118,7 +119,7 @@ def private_itemsets(
 
 @dataclass(frozen=True, kw_only=True)
 class ItemsetUniverse:
-    """The itemsets of 1 to `longest` items over columns with so many values each.
+    """The itemsets of 1 to `longest` items over columns with `sizes` values: counted and drawn without a list.
 
     >>> ItemsetUniverse(sizes=(2, 3), longest=2).size  # (2 + 1) * (3 + 1), without the empty one
     11
@@ -129,11 +130,11 @@ class ItemsetUniverse:
 
     @property
     def size(self) -> int:
-        """How many itemsets there are."""
+        """The number of itemsets."""
         return self._ways[0][self.longest] - 1
 
     def draw(self, below: Below) -> Chosen:
-        """Draw an itemset, all alike."""
+        """Draw an itemset uniformly."""
         ways = self._ways
         while True:
             left, chosen = self.longest, []
@@ -148,7 +149,7 @@ class ItemsetUniverse:
 
     @cached_property
     def _ways(self) -> list[list[int]]:
-        """ways[c][k]: itemsets of at most k items over the columns from c on, with the empty one."""
+        """ways[c][k]: the number of itemsets of at most k items over columns c and later, the empty one included."""
         found = [[1] * (self.longest + 1)]
         for size in reversed(self.sizes):
             after = found[0]
@@ -159,7 +160,7 @@ class ItemsetUniverse:
 def informative_epsilon(*, universe: int, frequent: int, threshold: int) -> float:
     """Return 2 ln(universe / frequent) / threshold: below it, itemsets that no row has outweigh the frequent ones.
 
-    `frequent` is a guess about the data, never a count of it: that would have to be paid for.
+    `frequent` is a guess about the data, never a count of it, which would spend budget.
 
     >>> round(informative_epsilon(universe=10**12, frequent=1_000, threshold=4_885), 4)
     0.0085
@@ -212,7 +213,7 @@ class ItemsetDraws:
 
     @property
     def epsilon_draw(self) -> Fraction:
-        """What one draw may spend: its part, or more where zero-concentrated budgets add up to less."""
+        """The epsilon of one draw: an equal part, or more where zero-concentrated budgets compose to less."""
         if self.delta == 0:
             return self.epsilon / self.number
         rho = rho_within(float(self.epsilon), float(self.delta))
@@ -226,15 +227,15 @@ class ItemsetDraws:
 
     @cached_property
     def mined(self) -> "Mined":
-        """The likeliest itemsets; TooLargeError where too few can be held for draws to be quick."""
+        """The likeliest itemsets; raises TooLargeError if memory allows too few for quick draws."""
         return _Mining(self).mined()
 
     def require_drawable(self) -> None:
-        """Refuse what is too large, while no budget is spent."""
-        _ = self.mined  # kept for the draws
+        """Raise TooLargeError, before budget is spent, if the draws would take too long."""
+        _ = self.mined  # cached for the draws
 
     def drawn(self, generator: np.random.Generator | None = None) -> PrivateItemsets:
-        """Draw different itemsets. Cost: mining, and a look at the rows for each draw that starts."""
+        """Draw different itemsets. Cost: mining, and one pass over the rows for each start of a draw."""
         drawing = _Drawing(self, below=secure_below if generator is None else seeded_below(generator))
         found = [drawing.draw() for _ in range(self.number)]
         return PrivateItemsets(
@@ -269,16 +270,16 @@ class ItemsetDraws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mined:
-    """All itemsets of support `least` and more, by min(threshold, support)."""
+    """All itemsets of support `least` or more, by min(threshold, support)."""
 
     least: int
     levels: Mapping[int, Sequence[Chosen]] = field(repr=False)
 
 
 class _Mining:
-    """Mines as deep as few restarts need, or as the itemsets can be held.
+    """Mines until draws restart rarely, or until the itemsets fill the memory.
 
-    It has the last draw in mind, where those drawn before were the likeliest: no earlier one starts more often.
+    It plans for the last draw, after the likeliest itemsets were drawn: no earlier draw restarts more often.
     """
 
     def __init__(self, wanted: ItemsetDraws) -> None:
@@ -288,7 +289,7 @@ class _Mining:
         self._found = Mined(least=wanted.threshold + 1, levels={})  # none yet
 
     def mined(self) -> Mined:
-        """Mine, and refuse what could not be mined deep enough."""
+        """Return the mined itemsets; raise TooLargeError if they cannot be mined deep enough."""
         wanted, too_deep = self._threshold, 0
         while wanted < self._found.least:
             try:
@@ -300,22 +301,22 @@ class _Mining:
         most = max(_RESTARTS, math.log(_MOST_STARTS / self._number)) + _ROUNDING
         if self._logarithm_unmined() - self._logarithm_at_least() > most:
             raise TooLargeError(
-                "there are too many itemsets to draw from; raise the support or the epsilon of a draw, name fewer "
-                "columns or limit the longest itemset"
+                "there are too many itemsets to draw from; raise support or epsilon, name fewer columns, or limit the "
+                "length of itemsets with longest="
             )
         return self._found
 
     def _deep_enough(self) -> int:
-        """Return the least support to mine for restarts to be few, from what is known now."""
+        """Return the support to mine down to so that restarts are few, from what was mined so far."""
         spare = _RESTARTS + self._logarithm_at_least() - math.log(self._universe.size)
         return min(max(math.floor(self._threshold + spare / self._rate) + 1, 1), self._found.least)
 
     def _logarithm_unmined(self) -> float:
-        """Return the logarithm of the weight that those not mined are given, for weight 1 at the threshold."""
+        """Return the logarithm of the weight of all itemsets not mined, for weight 1 at the threshold."""
         return math.log(self._universe.size) - self._rate * (self._threshold - self._found.least + 1)
 
     def _logarithm_at_least(self) -> float:
-        """Return the logarithm of a weight that all which are left at the last draw have at least, together."""
+        """Return the logarithm of a lower bound on the total weight of the itemsets left for the last draw."""
         gone = self._number - 1
         known = [math.log(self._universe.size - gone) - self._rate * self._threshold]
         for level, members in sorted(self._found.levels.items(), reverse=True):
@@ -379,6 +380,6 @@ def _whole(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _require(holds: bool, words: str) -> None:
+def _require(holds: bool, problem: str) -> None:
     if not holds:
-        raise ParameterError(words)
+        raise ParameterError(problem)

@@ -1,9 +1,9 @@
 """Counts of itemsets by randomized response: every row answers, with fresh randomness, for every itemset.
 
-Dorrestijn 2018, section 3.3. A row says truthfully with p = e^epsilon / (1 + e^epsilon) whether it holds the itemset,
-else the opposite. What he leaves out: the answers of a row add up over the itemsets. A thousand itemsets of epsilon 0.1
-are epsilon 100 a row; as zero-concentrated privacy 21.6 at delta 1e-6, hardly protection either. `randomize_cells`
-randomizes a cell once and estimates any number of itemsets from it.
+Dorrestijn 2018, section 3.3. A row answers whether it has the itemset, truthfully with p = e^epsilon / (1 + e^epsilon),
+and with the opposite otherwise. The thesis leaves out that the answers of a row compose over the itemsets: a thousand
+itemsets of epsilon 0.1 are epsilon 100 per row, or 21.6 at delta 1e-6 as zero-concentrated privacy, which is hardly
+protection either. `randomized_response` randomizes a cell once and estimates any number of itemsets from it.
 """
 
 import math
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemsetCounts:
-    """An estimate for each itemset that was asked for, in order, and the account of all of them together."""
+    """One estimate for each given itemset, in order, and the account of all of them together."""
 
     estimates: tuple[Estimate, ...]
     ledger: ReleaseLedger
@@ -53,8 +53,8 @@ def randomized_itemset_counts(
 ) -> ItemsetCounts:
     """Estimate the counts of itemsets by randomized response; `epsilon` is that of one row and one itemset.
 
-    The mechanism is in `anonymizers.itemsets.itemset_counts`. All itemsets together are what a row spends: the
-    sum, or with a `delta` the smaller zero-concentrated total. That is what a budget `ledger` is asked for.
+    The module describes the mechanism. A row spends the total over all itemsets: the sum, or, with a `delta`, the
+    smaller zero-concentrated total. That total is reserved from a budget `ledger`.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 500})
@@ -75,7 +75,7 @@ def randomized_itemset_counts(
 
 
 def row_epsilon(*, itemsets: int, epsilon: Any, delta: Any = 0) -> Fraction:
-    """Return what so many itemsets spend of a row's epsilon: the sum, or what zero-concentrated accounting gives.
+    """Return the epsilon of a row for a number of itemsets: the sum, or the zero-concentrated total if smaller.
 
     >>> float(row_epsilon(itemsets=1000, epsilon=0.1))
     100.0
@@ -86,9 +86,9 @@ def row_epsilon(*, itemsets: int, epsilon: Any, delta: Any = 0) -> Fraction:
     if not 0 < each <= 40 or not 0 <= failing < 1:
         raise ParameterError("epsilon of an itemset must be above 0 and at most 40, delta from 0 to below 1")
     if float(keep_probability(float(each), 2)) == 0.5:
-        raise ParameterError("epsilon of an itemset is too small: answers would be replaced altogether")
+        raise ParameterError("epsilon of an itemset is too small: answers would be pure noise; raise epsilon")
     if isinstance(itemsets, bool) or itemsets < 1:
-        raise ParameterError("there must be an itemset to count")
+        raise ParameterError("itemsets is empty; give at least one itemset to count")
     added = each * itemsets
     if failing == 0:
         return added
@@ -105,9 +105,9 @@ def randomize_itemset_counts(
 ) -> ItemsetCounts:
     """Estimate how many rows hold each itemset; `epsilon` is that of one row and one itemset.
 
-    With s of n rows saying yes, the estimate (s - n (1 - p)) / (2 p - 1) is unbiased and its standard error is
-    sqrt(n p (1 - p)) / (2 p - 1), whatever the truth is. The itemsets must be chosen without looking at the rows. Cost:
-    a random number for every row and itemset.
+    With s of n rows answering yes, the estimate (s - n (1 - p)) / (2 p - 1) is unbiased and its standard error is
+    sqrt(n p (1 - p)) / (2 p - 1), whatever the true count. The itemsets must be chosen without looking at the rows.
+    Cost: a random number for every row and itemset.
     """
     total = row_epsilon(itemsets=len(itemsets), epsilon=epsilon, delta=delta)
     require_countable(table, itemsets)
@@ -142,14 +142,14 @@ def randomize_itemset_counts(
 
 
 def require_itemsets(itemsets: object) -> None:
-    """Refuse what is no list of itemsets, a single one for example."""
+    """Raise ParameterError unless itemsets is a list of mappings from columns to values."""
     listed = isinstance(itemsets, Sequence) and all(isinstance(itemset, Mapping) and itemset for itemset in itemsets)
     if not listed or not itemsets:
-        raise ParameterError("itemsets must be a list with an itemset to count, each a column or more with a value")
+        raise ParameterError("itemsets must be a non-empty list of mappings, each from a column or more to a value")
 
 
 def require_countable(table: FrequencyTable, itemsets: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a table or itemsets that cannot be counted, before any budget is spent."""
+    """Raise, before budget is spent, if the table or the itemsets cannot be counted."""
     require_itemsets(itemsets)
     table.require_rows()
     table.require_one_row_a_person("randomized response")
@@ -158,7 +158,7 @@ def require_countable(table: FrequencyTable, itemsets: Sequence[Mapping[str, Any
 
 
 def _held(table: FrequencyTable, itemset: Mapping[str, Any]) -> Integers:
-    """Return 1 for the distinct rows that hold the itemset; a value that no row has is held by none."""
+    """Return 1 for every distinct row that has the itemset, else 0."""
     held = np.ones(table.distinct, dtype=np.int64)
     for column, value in itemset.items():
         wanted = key(canonical(value))

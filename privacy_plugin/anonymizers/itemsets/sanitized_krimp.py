@@ -1,8 +1,8 @@
-"""Sanitized Krimp: the code table of what was released, at no further cost.
+"""Sanitized Krimp: the code table of a released table, at no further cost.
 
-Dorrestijn 2018, section 3.4.1, runs Krimp on randomized cells. Whatever is computed from a release costs nothing more,
-so the code table may be shown under the release's own account. It describes the released rows: of randomized cells, the
-noise too; of a synthetic table, what its model kept. It is no part of how rows are generated: see `code_tree`.
+Dorrestijn 2018, section 3.4.1, runs Krimp on randomized cells. Post-processing of a release costs nothing, so the code
+table may be published under the release's own account. It describes the released rows: of randomized cells, including
+the noise; of a synthetic table, what its model kept. Rows are not generated from it: see `code_tree`.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from privacy_plugin.frequency.values import Value
 
 @dataclass(frozen=True, kw_only=True)
 class SanitizedCodeTable:
-    """Itemsets of two items or more in cover order, how often each is used, and the account of the release.
+    """Itemsets of two items or more in cover order, the usage of each, and the account of the release.
 
     `ratio`: the size of the released rows with this code table over that with single items only.
     """
@@ -34,8 +34,8 @@ class SanitizedCodeTable:
 def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/100") -> SanitizedCodeTable:
     """Return Krimp's code table of a synthetic table or of randomized cells.
 
-    Candidates are the closed itemsets that at least a share `support` of the released rows hold; a missing value is no
-    item. Cost: Krimp.
+    Candidates are the closed itemsets that at least a share `support` of the released rows have; missing values are not
+    items. Cost: Krimp.
 
     >>> from privacy_plugin.anonymizers.randomized_response import randomize_cells
     >>> from privacy_plugin.frequency import FrequencyTable
@@ -49,7 +49,7 @@ def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/
 
     if not isinstance(released, Synthesis | RandomizedCells):
         raise ParameterError(
-            f"sanitized_krimp takes what synthesize or randomized_response made, not {type(released).__name__}"
+            f"sanitized_krimp takes a result of synthesize or randomized_response, not {type(released).__name__}"
         )
     share = exact(support, what="support")
     if not 0 < share <= 1:

@@ -1,13 +1,13 @@
-"""Repairs of the privacy score by added people, and the holes of a relation.
+"""The search for repairs of the privacy score: people to add to a relation, by witnesses or by holes.
 
-Adding a person never raises the score of anyone else, as what follows from a set K can only shrink (confidence 1;
-not true below). Two choices of the person to add score 0 themselves, at once and for good:
+Adding a person never raises the score of another, because what follows from a set K can only shrink (confidence 1; not
+true below). Two choices of the added person score 0 themselves, at once and for good:
 
 - the witness K of a person: no attribute of K follows from the others, else K without it would weigh as much;
-- a hole M (theorems 6.4-6.6): nobody has all of M, somebody has each M without one attribute.
+- a hole M (theorems 6.4-6.6): no person has all of M, and every M without one attribute occurs.
 
-The thesis' other option, extending an existing person, often raises scores and is not offered. All scores
-reported here are those of the original people: added zeros would only dilute an average.
+The thesis' other option, extending an existing person, often raises scores and is not offered. All scores reported here
+are those of the original people: added zeros would only dilute an average.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ __all__ = ["Repair", "fill_holes", "greedy_repair", "minimal_non_faces"]
 
 @dataclass(frozen=True, kw_only=True)
 class Repair:
-    """Which people to add, and what that does to each original one (a distinct row of the relation)."""
+    """The people to add, and the scores of each original person (a distinct row of the relation)."""
 
     added: tuple[tuple[int, ...], ...]  # the attributes of each added person
     before: Weights
@@ -113,7 +113,7 @@ def _repair(
 ) -> Repair:
     _check(wanted, measure, max_false_share)
     if relation.danger[list(absent)].any():
-        raise ParameterError("an attribute that every added person may have must be harmless; its danger is not 0")
+        raise ParameterError("an attribute in absent must have danger 0, because added people share it")
     people = int(relation.counts.sum())
     before = state.scores.copy()
     added: list[tuple[int, ...]] = []
@@ -136,7 +136,7 @@ def _repair(
 
 
 def _completed(relation: Relation, person: tuple[int, ...], absent: Sequence[int]) -> tuple[int, ...]:
-    """Give a person the absent attribute of every column they have nothing of."""
+    """Return the person with the absent attribute of every column in which they have none."""
 
     def column(attribute: int) -> int:
         return int(np.searchsorted(relation.offsets, attribute, side="right"))
@@ -146,11 +146,11 @@ def _completed(relation: Relation, person: tuple[int, ...], absent: Sequence[int
 
 
 class _Repaired:
-    """The relation with the people added so far, and the original people's scores and witnesses."""
+    """The relation with all added people, and the original people's scores and witnesses."""
 
     def __init__(self, relation: Relation, saturation: float, budget: int | None) -> None:
         check_parameters(saturation=saturation, confidence=1.0, budget=budget)
-        # Added people can tell apart attributes that the same people held before: nothing may be folded.
+        # Added people can separate attributes that had the same people before, so equal columns must not be merged.
         self.columns: Columns = search_columns(relation, merge=False)
         self.saturation = saturation
         self.table: Table = search_table(self.columns, confidence=1.0)
@@ -169,7 +169,7 @@ class _Repaired:
         return float(np.average(self.scores, weights=self.columns.counts))
 
     def worst(self) -> int:
-        """The highest score, of those the one that concerns most people."""
+        """Return the row of the highest score; of equal ones that of most people."""
         return int(np.lexsort((self.columns.counts, self.scores))[-1])
 
     def witness(self, row: int) -> tuple[int, ...]:
@@ -177,7 +177,7 @@ class _Repaired:
         return tuple(sorted(int(attribute) for attribute in self.columns.origin[known]))
 
     def inside(self, person: tuple[int, ...]) -> Flags:
-        """Whose witness the person holds: only their scores can change."""
+        """Return the rows whose witness the person contains: only their scores can change."""
         holds = np.zeros(len(self.columns.origin), dtype=np.bool_)
         holds[[self.place[attribute] for attribute in person if attribute in self.place]] = True
         unused = np.arange(self.known.shape[1] - 1) >= self.known[:, :1]
@@ -193,7 +193,7 @@ class _Repaired:
                 line[column] = code
         self.table = self.table._replace(
             codes=np.concatenate([self.table.codes, line], axis=1),
-            # What could not follow before still cannot; what could is only an upper bound.
+            # An attribute that could not follow before still cannot; the others are an upper bound.
             inferable=np.concatenate([self.table.inferable, np.ones_like(line, dtype=np.uint8)], axis=1),
             counts=np.append(self.table.counts, np.int64(1)),
         )
@@ -211,8 +211,8 @@ class _Repaired:
 
 def _check(wanted: float, measure: Measure, max_false_share: float) -> None:
     if not 0 <= wanted <= 1:
-        raise ParameterError(f"the wanted score must lie between 0 and 1; {wanted} was given")
+        raise ParameterError(f"wanted must lie between 0 and 1, not {wanted}")
     if measure not in ("maximum", "average"):
         raise ParameterError(f"unknown measure {measure!r}; valid: maximum, average")
     if not 0 < max_false_share < 1:
-        raise ParameterError(f"max_false_share must lie between 0 and 1, both excluded; {max_false_share} was given")
+        raise ParameterError(f"max_false_share must lie between 0 and 1, both excluded, not {max_false_share}")

@@ -1,15 +1,15 @@
 """Repairs of the privacy score: records added to a table so that less follows from what an attacker may know.
 
-Adding a record never raises the score of anyone else. Two kinds lower scores: the *witness* of the worst person, the
-very attributes from which something followed, added as a record that has nothing else; and a *hole*, attributes of
-which every part but one is held by somebody, and all together by nobody (White 2021, theorems 6.4 to 6.6). The thesis'
-other option, to extend people who are there, often raises scores and is not offered.
+Adding a record never raises the score of another person. Two kinds of records lower scores: the *witness* of the person
+with the highest score, which has exactly the attributes from which something followed; and a *hole*, a set of
+attributes that no person has completely while every part with one attribute less occurs (White 2021, theorems 6.4 to
+6.6). The thesis' other option, extending existing people, often raises scores and is not offered.
 
-An added record is false. All scores here are those of the original people: an average over all rows would also sink by
-dilution. A gate cannot tell a false row from a person either, and would count it: a class of one person and one false
-row is no class of two, so judge everything but the score before the repair. An added record has false in the boolean
-attributes that are not its own and a missing value in every other column; who knows of the repair can recognize it by
-that, so fill its gaps before release if the attacker may.
+An added record is false. All scores here are those of the original people: an average over all rows would also fall by
+dilution. A gate cannot distinguish a false row from a person and would count it: a class of one person and one false
+row is not a class of two people, so judge everything but the score before the repair. An added record has false in the
+boolean attributes that are not its own, and a missing value in every other column. An attacker who knows of the repair
+can recognize it by that; fill its gaps before a release if the attacker may know.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,24 +40,24 @@ Records = Sequence[Mapping[str, Value]]
 
 
 class RepairOptions(TypedDict, total=False):
-    """What a repair is asked for; all of it may be left out."""
+    """The options of a repair; each has a default, named in its comment."""
 
     likelihood: GivenWeights | None  # these three as in privacy_score
     danger: GivenWeights | None
     roles: Mapping[str, str] | None
     saturation: float  # 1
     wanted: float  # the score to reach: 0
-    measure: Measure  # of the original people: the maximum
-    max_false_share: float  # of all rows in the end: 0.5
-    budget: int | None  # steps of the first search, which is refused where it needs more: no limit
+    measure: Measure  # of the original people: "maximum"
+    max_false_share: float  # of all rows after the repair: 0.5
+    budget: int | None  # steps of the first search, beyond which TooLargeError is raised: no limit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ScoreRepair:
-    """Which records to add, and what that does to everybody's score.
+    """The records to add, and the scores of the original people before and after.
 
-    `before` and `after` have one score for each distinct row of the original table, `counts` says how many people
-    have that row. `records` are the added ones, attribute columns only.
+    `before` and `after` have one score for each distinct row of the original table, `counts` the number of people with
+    that row. `records` are the added ones, attribute columns only.
     """
 
     method: Literal["witnesses", "holes"]
@@ -72,7 +72,7 @@ class ScoreRepair:
 
     @property
     def false_rows(self) -> int:
-        """How many records are added, all of them false."""
+        """The number of added records, all of them false."""
         return len(self.records)
 
     @property
@@ -87,7 +87,7 @@ class ScoreRepair:
 
     @property
     def average_after(self) -> float:
-        """The original people's average score after the repair; the added records do not count."""
+        """The original people's average score after the repair; added records do not count."""
         return average(self.after, self.counts)
 
     @property
@@ -108,7 +108,7 @@ class ScoreRepair:
     def apply(self, frame: Any) -> Any:
         """Return the frame (pandas, polars, Arrow) with the records added at its end.
 
-        Columns that are no attributes have a missing value there; pandas' index is counted anew.
+        Columns that are not attributes have a missing value there; a pandas frame gets a new index.
         """
         return with_records(frame, self.records)
 
@@ -131,7 +131,7 @@ class ScoreRepair:
 
 
 def greedy_repair(data: Any, *, attributes: Sequence[str], **options: Unpack[RepairOptions]) -> ScoreRepair:
-    """Lower the privacy score by adding the worst person's witness as a record, until the score is as wanted.
+    """Lower the privacy score by adding the worst person's witness as a record, until the wanted score is reached.
 
     Any wanted score can be reached if `max_false_share` allows enough false rows: with the witness K as a record
     nothing follows from K any more, and no other score rises. The description of this module states what a false
@@ -154,12 +154,12 @@ def fill_holes(
 ) -> ScoreRepair:
     """Lower the privacy score by filling topological holes of the table with added records.
 
-    A hole M is a set of attributes that nobody has together although somebody has each M without one of them. A record
-    with exactly M scores 0, nothing follows from any part of M any more, and nobody's score rises (White 2021,
-    theorems 6.4 to 6.6). Of the holes with up to `max_size` attributes, that around the worst person's witness and most
-    others' is filled first; it ends when the score is as wanted, when no hole helps the worst person, or before more
-    than `max_false_share` of the rows would be false. Options as in `greedy_repair`, which gets further with fewer
-    records.
+    A hole M is a set of attributes that no person has completely, while every M without one attribute occurs. A record
+    with exactly M scores 0, nothing follows from any part of M any more, and no other score rises (White 2021, theorems
+    6.4 to 6.6). Of the holes with up to `max_size` attributes, the one that contains the worst person's witness and
+    most other witnesses is filled first. The repair ends when the wanted score is reached, when no hole helps the worst
+    person, or before more than `max_false_share` of the rows would be false. Options as in `greedy_repair`, which
+    reaches lower scores with fewer records.
 
     >>> import pandas
     >>> pairs = pandas.DataFrame({"a": [True, True, False], "b": [True, False, True], "c": [False, True, True]})
@@ -184,9 +184,9 @@ def repair_score(
 ) -> ScoreRepair:
     """Add records until the original people's highest or average score is `wanted`, or too many rows would be false.
 
-    Where a column already has missing values, an added record shares "missing" with those who have it; that must then
-    be harmless, so give it the danger 0. Cost: one exact search of all scores, then one for each added record over
-    the people whose witness it holds; holes are listed up to `max_size` attributes first.
+    If a column has missing values, an added record shares "missing" with the people who have it; that must be harmless,
+    so give it danger 0. Cost: one exact search of all scores, then for each added record a search over the people whose
+    witness it contains; holes of up to `max_size` attributes are listed first.
     """
     from privacy_plugin.anonymizers.repair.repair_loops import fill_holes, greedy_repair
 
@@ -249,7 +249,7 @@ def _described(
 
 
 def _absent(related: Attributes) -> list[int]:
-    """The attributes "missing", which an added record has wherever it has no value; dangerous ones are refused."""
+    """Return the attributes "missing", which added records share; raise ParameterError if one is dangerous."""
     absent = [number for number, attribute in enumerate(related.listed) if attribute.value is None]
     columns = sorted({related.listed[number].column for number in absent if related.danger[number] > 0})
     if columns:
@@ -271,8 +271,8 @@ def with_records(frame: Any, records: Records) -> Any:
     adding = {"pandas": _with_pandas, "polars": _with_polars, "pyarrow": _with_arrow}.get(kind)
     if adding is None or not hasattr(frame, "shape"):
         raise SourceError(
-            f"records can be added to a pandas, polars or Arrow frame, not to {type(frame).__name__}; "
-            "insert the repair's records with the engine's own means"
+            f"records can be added to a pandas, polars or Arrow frame, not to {type(frame).__name__}; insert the "
+            "repair's records with a statement of the engine"
         )
     names = list(frame.column_names if kind == "pyarrow" else frame.columns)
     for record in records:
@@ -290,7 +290,7 @@ def _with_pandas(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
 
 
 def _as_in(column: Any, values: list[Any]) -> Any:
-    """Give values a column's type, or the nearest one that has room for a missing value."""
+    """Return values in a column's type, or in the nearest one that can hold a missing value."""
     import pandas as pd
 
     plain = pd.Series(values, dtype=object)
@@ -313,6 +313,6 @@ def _with_arrow(frame: Any, columns: Mapping[str, list[Any]]) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """A moment at midnight is canonically a date, which Arrow does not take for a moment."""
+    """Return a date as a timestamp: midnight is canonically a date, which Arrow refuses in a timestamp column."""
     is_date = isinstance(value, date) and not isinstance(value, datetime)
     return datetime.combine(value, time()) if is_date else value
