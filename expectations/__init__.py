@@ -15,10 +15,12 @@ from privacy_plugin.expectations import (
     ExpectTablePresenceConfidenceToBeAtLeast,
     ExpectTablePrivacyBudgetToBeAtMost,
     ExpectTablePrivacyScoreToBeLessThan,
+    ExpectTableQueryErrorToBeAtMost,
     ExpectTableReidentificationRiskToBeAtMost,
     ExpectTableRepeatedRecordsToBeAtMost,
     ExpectTableTClosenessToBeAtMost,
     ExpectTableUniqueItemsetsToBeAtMost,
+    ExpectTableUsabilityToBeAtLeast,
 )
 
 __all__ = [
@@ -36,8 +38,10 @@ __all__ = [
     "ExpectTablePresenceConfidenceToBeAtLeast",
     "ExpectTablePrivacyBudgetToBeAtMost",
     "ExpectTablePrivacyScoreToBeLessThan",
+    "ExpectTableQueryErrorToBeAtMost",
     "ExpectTableReidentificationRiskToBeAtMost",
     "ExpectTableRepeatedRecordsToBeAtMost",
     "ExpectTableTClosenessToBeAtMost",
     "ExpectTableUniqueItemsetsToBeAtMost",
+    "ExpectTableUsabilityToBeAtLeast",
 ]

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.privacy_score.result import PrivacyScore
     from privacy_plugin.metrics.repeated_records import RepeatedRecords
     from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
+    from privacy_plugin.metrics.usability.query_error import QueryError
+    from privacy_plugin.metrics.usability.score import Usability
     from privacy_plugin.policy.policy import Policy
     from privacy_plugin.requirements.requirement import Finding, Requirement, require
     from privacy_plugin.sources import frequency_table, sql_table
@@ -68,10 +70,12 @@ if TYPE_CHECKING:
     presence_confidence: Callable[..., PresenceConfidence]
     privacy_budget: Callable[..., Measurement]
     privacy_score: Callable[..., PrivacyScore]
+    query_error: Callable[..., QueryError]
     reidentification_risk: Callable[..., Measurement]
     repeated_records: Callable[..., RepeatedRecords]
     t_closeness: Callable[..., Measurement]
     unique_itemsets: Callable[..., UniqueItemsets]
+    usability: Callable[..., Usability]
 
 __version__ = "0.1.0"
 
@@ -136,10 +140,12 @@ _METRICS = (
     "presence_confidence",
     "privacy_budget",
     "privacy_score",
+    "query_error",
     "reidentification_risk",
     "repeated_records",
     "t_closeness",
     "unique_itemsets",
+    "usability",
 )
 
 __all__ = [  # a type checker reads this list, and knows metrics by their types above

@@ -108,9 +108,8 @@ def test_there_is_no_expectation_without_a_metric() -> None:
 
 
 def test_every_missing_part_is_named() -> None:
-    unheard_of = Metric(
-        name="unheard_of", title="", safer="lower", measure=lambda table: None, attacker="", remedy="", paper=""
-    )
+    texts = dict.fromkeys(("title", "attacker", "remedy", "paper", "axis", "shows", "hides"), "")
+    unheard_of = Metric(name="unheard_of", safer="lower", measure=lambda table: None, **texts)
     missing = "; ".join([*missing_around(unheard_of), *missing_in_great_expectations(unheard_of)])
     for part in (
         "privacy_plugin.unheard_of",

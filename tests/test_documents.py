@@ -33,6 +33,7 @@ RUN = {
     ("randomized-releases.md", "yaml"): 1,
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
+    ("which-metric.md", "python"): 1,
     ("which-metric.md", "yaml"): 1,
 }
 FOLDERS = ("privacy_plugin", "tests", "benchmarks", "docs", "expectations")
@@ -231,3 +232,9 @@ def test_the_expectations_of_the_readme(folder: Path) -> None:
     first, *_, last = blocks(ROOT / "README.md", "python")
     names = run([first, last])
     assert names["batch"].validate(names["policy"].to_expectation_suite()).success
+
+
+def test_the_python_of_which_metric() -> None:
+    names = run(blocks(ROOT / "docs" / "which-metric.md", "python"))
+    assert 0 < names["found"].value < 1
+    assert names["found"].suppressed_share == 0.25

@@ -213,6 +213,11 @@ class Anonymizer(ABC):
         """The policy's requirements on the privacy budget."""
         return [requirement for requirement in self.rules.requirements if requirement.definition.needs_ledger]
 
+    @property
+    def aims(self) -> tuple[Requirement, ...]:
+        """The requirements that a search can aim at; how useful the result is, the gate judges afterwards."""
+        return tuple(requirement for requirement in self.rules.requirements if requirement.definition.kind != "utility")
+
     @abstractmethod
     def require_policy(self) -> None:
         """Raise PolicyError if the method cannot meet the policy, whatever the data."""

@@ -28,7 +28,7 @@ class GeneralizeMethod(RecodingMethod):
         return generalize(
             source,
             hierarchies=self.hierarchies,
-            requirements=self.rules.requirements,
+            requirements=self.aims,
             **self.options,
             attributes=(*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
             population=population,

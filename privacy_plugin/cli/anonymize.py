@@ -77,7 +77,7 @@ def anonymize(
     tables = (data or table, inputs.population_name(rules, population, opened, policy_file=policy))
     files = (policy, apply_plan)
     require_free_output(opened, output, beside=(plan, report), tables=tables, files=files, force=force)
-    others = inputs.open_population(rules, population, opened, policy_file=policy)
+    others = inputs.open_compared(rules, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, rules)
     if reveal:
         require_covered(source, rules.hierarchies)
@@ -86,7 +86,7 @@ def anonymize(
         rules.anonymizer.require_plan()
     with terminal.working(rules.anonymizer.doing) as progress, inputs.ledger_for(rules, ledger):
         with waiting_place(opened, output) as (held, target, reopen):
-            compared = inputs.open_population(rules, population, held, policy_file=policy)
+            compared = inputs.open_compared(rules, population, held, policy_file=policy)
             result = anonymized(
                 held.source,
                 policy=rules,

@@ -55,6 +55,12 @@ def open_population(policy: Policy, given: str | None, data: Input, *, policy_fi
     return None if name is None else data.beside(name)
 
 
+def open_compared(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:
+    """Open the second table for what is made from `data`: without a name, an original is the data itself."""
+    named = open_population(policy, given, data, policy_file=policy_file)
+    return data.source if named is None and policy.rules.compares_with_original else named
+
+
 def population_name(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> str | None:
     """Return the population that was given, or the one that the policy names where a requirement needs it."""
     if given is not None:

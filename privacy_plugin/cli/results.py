@@ -40,13 +40,14 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
     colour = "green" if verdict["passed"] else "red"
     words = f"{verdict_word(verdict).upper()}: the gate is {'open' if verdict['passed'] else 'closed'}"
     parts: list[RenderableType] = [Text(f"{words} ({label})", style=f"bold {colour}")]
+    parts += [Text(f"note: {note}", style="yellow") for note in verdict["notes"]]
     bullet = "*" if console.options.ascii_only else "•"
     parts += [Text(f"{bullet} {problem}") for problem in verdict["problems"]]
     if verdict["findings"]:
         parts.append(findings_table(verdict))
     failed = [finding for finding in verdict["findings"] if not finding["passed"]]
     parts += [Padding(Text(f"{bullet} {finding['reason']}"), (0, 0, 1, 0)) for finding in failed]
-    parts += [Text(f"note: {note}", style="dim") for note in (*verdict["notes"], *_noted(verdict["findings"]))]
+    parts += [Text(f"note: {note}", style="dim") for note in _noted(verdict["findings"])]
     console.print(Panel(Group(*parts), border_style=colour, box=box.ROUNDED, padding=(0, 1)))
     if reveal:
         for finding in failed:

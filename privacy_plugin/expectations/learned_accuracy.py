@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Population
+from privacy_plugin.expectations.fields import Column, Columns, Hierarchies, Number, Population
 
 
 class ExpectTableLearnedAccuracyToBeAtLeast(PrivacyExpectation):
-    """Expect naive Bayes, trained on a generated table, to be right about the original (`population`) so often.
+    """Expect naive Bayes, trained on a released table, to be right about the original (`population`) so often.
 
     The metric is `privacy_plugin.metrics.learned_accuracy`: usefulness, not privacy.
 
@@ -21,5 +21,6 @@ class ExpectTableLearnedAccuracyToBeAtLeast(PrivacyExpectation):
     attributes: Columns
     population: Population
     target: Column
+    hierarchies: Hierarchies = None
     at_least: Number = None
     above: Number = None

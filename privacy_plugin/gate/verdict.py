@@ -1,13 +1,16 @@
 """The gate: judge a table by column roles and requirements, closed unless everything was looked at and passed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring.measure import Tables
+from privacy_plugin.metrics.usability.wiped_out import is_wiped_out
 from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
@@ -90,12 +93,19 @@ def in_lines(said: str, reasons: Sequence[str]) -> str:
 
 
 def judge(
-    rules: Rules, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
+    rules: Rules,
+    data: Any,
+    *,
+    population: Any = None,
+    partition: str | None = None,
+    fingerprint: bool = False,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Verdict:
     """Judge data; with `fingerprint` also take the content fingerprint of what a release would hold.
 
     Everything is read from one snapshot, so the fingerprint is that of the rows that were judged. Where people were
-    counted by a unit column, or a population was compared with, the fingerprints of those are taken too.
+    counted by a unit column, or a population was compared with, the fingerprints of those are taken too. With the
+    columns' `hierarchies` a root that has another name than `*` is recognized in the notes.
     """
 
     def verdict(**found: Any) -> Verdict:
@@ -112,6 +122,7 @@ def judge(
             if others is not None:
                 others.count_rows()
             findings = _findings(rules, tables, others)
+            notes = wiped_out_notes(rules, tables, hierarchies or {})
             taken = tables.source.fingerprint(rules.released) if fingerprint else None
             if taken is not None and taken.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
@@ -123,10 +134,25 @@ def judge(
         return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
     return verdict(
         findings=findings,
+        notes=notes,
         rows=rows,
         fingerprint=taken,
         people_fingerprint=people,
         population_fingerprint=compared,
+    )
+
+
+def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
+    """Say which quasi-identifiers hold nothing but `*`, or the root of their hierarchy: a release may do without them.
+
+    Only what the requirements have grouped already is looked at; the engine is not asked again.
+    """
+    known = {name: tables.known_values(name) for name in rules.columns("quasi_identifier")}
+    return tuple(
+        f"column {name!r} was generalized to {'`*`' if values[0] == SUPPRESSED else 'the root of its hierarchy'} "
+        "in every row: it carries no information"
+        for name, values in known.items()
+        if values and is_wiped_out(values, hierarchies.get(name))
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.ledger.accounts import account_of
 from privacy_plugin.metrics.measurement import Measurement
@@ -44,6 +45,7 @@ class Tables:
         self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
         self._joined: dict[tuple[str, ...], tuple[Tables, Hierarchies, FrequencyTable, Population]] = {}
         self._rows: int | None = None
+        self._values: dict[str, Dictionary] = {}
 
     def count_rows(self) -> int:
         """Count the rows; from then on every grouping must account for all of them."""
@@ -54,13 +56,21 @@ class Tables:
         """Group by some columns, or project what has been grouped already."""
         require_columns(columns, self.source.columns)
         if unit is not None:  # people cannot be added up: each grouping is asked of the engine
-            return self.source.frequencies(columns, unit=unit)
+            return self._remembered(self.source.frequencies(columns, unit=unit))
         for known, table in self._grouped.items():
             if set(columns) <= set(known):
                 return table.project(columns)
         table = self.source.frequencies(columns)
         self._require_all(table.rows)
         self._grouped[tuple(columns)] = table
+        return self._remembered(table)
+
+    def known_values(self, column: str) -> Dictionary | None:
+        """Return all values of a column if a grouping has shown them already; the engine is not asked."""
+        return self._values.get(column)
+
+    def _remembered(self, table: FrequencyTable) -> FrequencyTable:
+        self._values.update(zip(table.columns, table.dictionaries, strict=True))
         return table
 
     def compared(
@@ -96,7 +106,7 @@ class Tables:
             return self.frequencies(columns), population.frequencies(columns)
         self._require_all(found.table.rows)
         population._require_all(found.population.rows)
-        self._grouped[tuple(columns)] = found.table
+        self._grouped[tuple(columns)] = self._remembered(found.table)
         return found.table, replace(found.population, hierarchies=hierarchies)
 
     def _require_all(self, rows: int) -> None:
@@ -181,7 +191,12 @@ def public_function(name: str) -> Callable[..., Measurement]:
     own = inspect.signature(metric.measure)
     data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
     unit = inspect.Parameter("unit", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)
-    stated = [given for given in list(own.parameters.values())[1:] if given.name != "account"]
+    stated = [
+        given.replace(name=metric.called.get(given.name, given.name))
+        for given in list(own.parameters.values())[1:]
+        if given.name != "account"
+    ]
+    roles = {name: role for role, name in metric.called.items()}
     parameters = [data, *stated, *([unit] if metric.counts_people else [])]
 
     @functools.wraps(metric.measure)
@@ -190,6 +205,7 @@ def public_function(name: str) -> Callable[..., Measurement]:
             signature.bind(data, **arguments)
         except TypeError as problem:
             raise ParameterError(f"{name}: {problem}; it takes {', '.join(list(signature.parameters)[1:])}") from None
+        arguments = {roles.get(name, name): value for name, value in arguments.items()}
         second = arguments.pop(metric.second_table, None) if metric.second_table else None
         return measure(metric, data, population=second, **arguments)
 

@@ -76,7 +76,7 @@ def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attribut
     sizes, missing = [], []
     for position, name in enumerate(attributes):
         first, second = (table.dictionaries[position] for table in tables)
-        _require_common(first, second, name)
+        require_common_value(first, second, name)
         either = {key(value): value for value in (*first, *second)}
         require_written_apart(list(either.values()), name)
         numbers = {code: number for number, code in enumerate(either)}
@@ -98,7 +98,8 @@ def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attribut
     )
 
 
-def _require_common(original: Sequence[Value], generated: Sequence[Value], column: str) -> None:
+def require_common_value(original: Sequence[Value], generated: Sequence[Value], column: str) -> None:
+    """Refuse a column of which the two tables have no value in common: any copy would look new."""
     either = [{key(value) for value in values if value is not None} for values in (generated, original)]
     common = either[0] & either[1] if all(either) else {*map(key, generated)} & {*map(key, original)}
     if common:
@@ -106,7 +107,8 @@ def _require_common(original: Sequence[Value], generated: Sequence[Value], colum
     here, there = (" and ".join(sorted({KIND_WORDS[kind(v)] for v in values})) for values in (generated, original))
     raise ColumnError(
         f"no value of column {column!r} of the table occurs in the original, so that any copy would look new; it holds "
-        f"{here} in the table and {there} in the original: write both in the same way"
+        f"{here} in the table and {there} in the original: write both in the same way. Where the table is generalized, "
+        "ask usability or query_error, which know what its labels stand for"
     )
 
 

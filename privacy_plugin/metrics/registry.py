@@ -26,7 +26,7 @@ ROLES = ("quasi_identifiers", "sensitive", "attributes")
 # How a metric may use the second table, which every interface passes as `population`, by the name of its argument.
 SECOND_TABLES = {
     "population": "the population the people were drawn from",
-    "original": "the original table that this one was generated from",
+    "original": "the original table that this one was made from",
 }
 
 # What a pass of an audit or a utility metric does not mean.
@@ -64,6 +64,7 @@ class Metric:
     largest: float | None = None
     check: Callable[..., None] | None = None
     writes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -146,6 +147,7 @@ def metric(
     largest: float | None = None,
     check: Callable[..., None] | None = None,
     writes: Mapping[str, Callable[[Any], Any]] | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
@@ -165,6 +167,7 @@ def metric(
     - `smallest`, `largest`: the limits that make sense.
     - `check`: takes the metric's options and raises for those that make no sense, before data is read.
     - `writes`: how an option that is not plain data is written as such, so that policies and suites can hold it.
+    - `called`: the names that the public function has for roles, such as {"attributes": "columns"}.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -193,6 +196,7 @@ def metric(
             largest=largest,
             check=check,
             writes=writes or {},
+            called=called or {},
         )
         return function
 

@@ -147,7 +147,14 @@ class Policy:
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
     ) -> Verdict:
         """Judge a table; the verdict is closed with its reasons whenever anything could not be looked at."""
-        verdict = judge(self.rules, data, population=population, partition=partition, fingerprint=fingerprint)
+        verdict = judge(
+            self.rules,
+            data,
+            population=population,
+            partition=partition,
+            fingerprint=fingerprint,
+            hierarchies=self.hierarchies,
+        )
         return replace(verdict, notes=(*verdict.notes, *self.notes))
 
     def to_expectation_suite(self, *, name: str | None = None) -> Any:

@@ -27,6 +27,7 @@ def banner(content: ReportContent) -> Markup:
             element("p", f"{_word(final)}: the gate is {'open' if final.passed else 'closed'}", class_="verdict"),
             element("p", _sentence(content.policy.dataset, final)),
             element("p", element("strong", _NOTHING_FOUND)) if final.passed and not _protects(content) else None,
+            element("ul", [element("li", note) for note in final.notes], class_="notes") if final.notes else None,
             element("ol", steps, class_="steps", aria_label="Verdicts in order") if steps else None,
         ),
         class_=f"banner {state}",

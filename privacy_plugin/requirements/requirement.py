@@ -59,6 +59,7 @@ class Requirement:
         }
         roles: dict[str, Any] = {name: value for name, value in given.items() if name in self.definition.roles}
         others = population if self.definition.needs_population else None
+        unit = None if self.definition.kind == "utility" else unit  # who uses a table counts its rows
         try:
             measurement = measure(self.definition, data, population=others, unit=unit, **roles, **self.options)
         except PrivacyPluginError as problem:

@@ -35,6 +35,11 @@ class Rules:
         return any(requirement.definition.needs_population for requirement in self.requirements)
 
     @property
+    def compares_with_original(self) -> bool:
+        """Whether the second table is the original that the judged table was made from, not a population."""
+        return any(requirement.definition.second_table == "original" for requirement in self.requirements)
+
+    @property
     def asks_ledger(self) -> bool:
         """Whether a requirement can only be judged with a budget ledger."""
         return any(requirement.definition.needs_ledger for requirement in self.requirements)
@@ -68,11 +73,13 @@ class HasRules(Protocol):
 
 
 def require_one_second_table(requirements: Sequence[Requirement]) -> None:
-    """Refuse requirements that would take one table for two: a population, and the original of a generated table."""
+    """Refuse requirements that would take one table for two: a population, and the original of a release."""
     used = {r.definition.second_table: r.metric for r in requirements if r.definition.second_table}
     if len(used) > 1:
         both = " and ".join(f"{metric} with {SECOND_TABLES[use]}" for use, metric in sorted(used.items()))
-        raise PolicyError(f"one policy compares with one table, but {both}; make two policies of it")
+        raise PolicyError(
+            f"one policy compares with one second table, but {both}; split it into two policies, and hold both gates"
+        )
 
 
 _UNCOUNTED = (

@@ -35,8 +35,10 @@ def test_which_metrics_protect_and_which_do_not() -> None:
         "epsilon_dependence": "audit",
         "itemset_difference": "utility",
         "learned_accuracy": "utility",
+        "query_error": "utility",
         "repeated_records": "audit",
         "unique_itemsets": "audit",
+        "usability": "utility",
     }
     assert all(metric.kind == "privacy" or metric.second_table != "population" for metric in metrics().values())
 
@@ -77,10 +79,10 @@ def test_usefulness_alone_opens_no_gate() -> None:
 
 def test_one_policy_compares_with_one_table() -> None:
     """Otherwise the register of a k-map would be taken for the original, or the original for everybody."""
-    with pytest.raises(PolicyError, match="one policy compares with one table"):
+    with pytest.raises(PolicyError, match="one policy compares with one second table"):
         policy({"repeated_records": {"at_most": 1}}, {"k_map": {"at_least": 2}})
     mixed = (pp.require("repeated_records", at_most=1), pp.require("k_map", at_least=2))
-    with pytest.raises(PolicyError, match="one policy compares with one table"):
+    with pytest.raises(PolicyError, match="one policy compares with one second table"):
         pp.Policy(dataset="visits", roles=COLUMNS, requirements=mixed).judge(MADE, population=REAL)
 
 
@@ -88,7 +90,7 @@ def test_without_the_original_the_gate_is_shut() -> None:
     verdict = policy({"repeated_records": {"at_most": 1}}).judge(MADE)
     assert not verdict.passed
     assert not verdict.evaluated
-    assert "needs the original table that this one was generated from" in verdict.reasons[0]
+    assert "needs the original table that this one was made from" in verdict.reasons[0]
 
 
 def test_generalizing_cannot_aim_at_an_audit() -> None:

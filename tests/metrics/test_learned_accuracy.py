@@ -9,8 +9,10 @@ from hypothesis import given, settings
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError
 from privacy_plugin.metrics import learned_accuracy as module
+from tests.metrics import released_tables
 from tests.metrics.generated_tables import COLUMNS, pairs, tables
 from tests.oracles import generated as oracle
+from tests.oracles import usability
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -24,6 +26,39 @@ def test_the_oracle_predicts_the_same(pair):
         assert found.trained_on_original == Fraction(oracle.predicted_right(pair[0], pair[0], place), many)
         values = [row[place] for row in pair[0]]
         assert found.largest_class == Fraction(max(values.count(value) for value in values), many)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(pair=released_tables.pairs())
+def test_a_generalized_label_counts_for_every_value_it_covers(pair):
+    original, released = pair
+    known = released_tables.meaning(original)
+    columns = released_tables.COLUMNS
+    for place, target in enumerate(columns):
+        found = pp.learned_accuracy(
+            released_tables.table_of(released),
+            attributes=columns,
+            original=released_tables.table_of(original),
+            target=target,
+            hierarchies=released_tables.HIERARCHIES,
+        )
+        assert found.value == Fraction(usability.predicted_right(original, released, place, **known), len(original))
+
+
+def test_labels_without_hierarchies_are_refused_with_what_to_ask_instead():
+    original = pd.DataFrame({"zip": ["8001", "8002"], "ill": [0, 1]})
+    released = original.assign(zip="800*")
+    with pytest.raises(ColumnError, match="usability or query_error"):
+        pp.learned_accuracy(released, attributes=["zip", "ill"], original=original, target="ill")
+    with pytest.raises(ColumnError, match="usability or query_error"):
+        pp.itemset_difference(released, attributes=["zip", "ill"], original=original)
+    given = {"attributes": ["zip", "ill"], "original": original, "target": "ill"}
+    zips = {"zip": pp.mask_hierarchy(length=4)}
+    assert pp.learned_accuracy(released, **given, hierarchies=zips).value == 0
+    with pytest.raises(ColumnError, match="nor a label of its hierarchy"):
+        pp.learned_accuracy(original.assign(zip=["800*", "Bern"]), **given, hierarchies=zips)
+    with pytest.raises(ParameterError, match="column: hierarchy"):
+        pp.require("learned_accuracy", target="ill", at_least=0.5, hierarchies=3)
 
 
 def test_a_tie_is_a_wrong_answer():

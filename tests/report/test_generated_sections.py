@@ -42,7 +42,7 @@ def test_every_share_stands_beside_its_comparison() -> None:
     assert "always naming the largest class 50.0%" in accuracy
     assert "zq" not in page.text
     assert NOTHING_FOUND in page.text
-    assert "Compared with 'original': the original table that this one was generated from." in page.text
+    assert "Compared with 'original': the original table that this one was made from." in page.text
     assert "people who meet the limit" not in page.text  # no chart has people
 
 

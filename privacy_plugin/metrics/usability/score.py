@@ -1,0 +1,191 @@
+"""The usability score: one number for how much of its original a release keeps, and the parts it is the mean of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement, plain
+from privacy_plugin.metrics.presence.population_join import require_hierarchies
+from privacy_plugin.metrics.registry import metric
+from privacy_plugin.metrics.usability.column_loss import column_distances, column_losses
+from privacy_plugin.metrics.usability.compared_tables import ComparedTables, compare_tables
+from privacy_plugin.metrics.usability.coverage import Hierarchies
+from privacy_plugin.metrics.usability.dependence import pairwise_dependence
+from privacy_plugin.metrics.usability.queries import query_errors
+from privacy_plugin.metrics.usability.query_error import ROUNDING
+from privacy_plugin.metrics.usability.wiped_out import wiped_out_columns
+
+_ZERO = 1e-12  # a distance below differs from 0 by rounding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usability(Measurement):
+    """The score and its parts; 1 is a table as useful as the original.
+
+    `details` holds the distance of every column's distribution (`distances`), the `dependence` of every pair before and
+    after, and the release's `discernibility` and `average_class_size`.
+    """
+
+    @property
+    def columns(self) -> Mapping[str, Fraction]:
+        """The loss metric of every column, from 0 (nothing lost) to 1."""
+        return dict(self.details["columns"])
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """What the score is the mean of: detail, distribution, dependence and queries, each from 0 to 1."""
+        return dict(self.details["parts"])
+
+    @property
+    def query_error(self) -> float:
+        """The median relative error of COUNT queries."""
+        return float(self.details["query_error"])
+
+    @property
+    def wiped_out(self) -> tuple[str, ...]:
+        """The columns that carry no information any more."""
+        return tuple(self.details["wiped_out"])
+
+    @property
+    def suppressed_share(self) -> Fraction:
+        """The share of the original's rows that were dropped, or say nothing in any generalized column."""
+        return Fraction(self.details["suppressed_share"])
+
+    @property
+    def comparison(self) -> Comparison:
+        """The score next to its parts, and the loss of every column."""
+        return Comparison(
+            caption="What the release keeps of its original",
+            values=(
+                ComparedValue(name="usability", value=self.value, role="judged"),
+                *(ComparedValue(name=name, value=share) for name, share in self.parts.items()),
+            ),
+            full=1.0,
+            table_caption="What every column lost, from 0 to 1",
+            table_heads=("column", "loss"),
+            table_rows=tuple((name, float(loss)) for name, loss in self.columns.items()),
+        )
+
+    def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
+        """Return plain data; it holds names of columns and numbers, and no value of either table."""
+        named = {"columns": self.columns, "parts": self.parts, "query_error": self.query_error}
+        return {**super().to_dict(reveal=reveal), **{name: plain(value) for name, value in named.items()}}
+
+
+@metric(
+    title="usability",
+    safer="higher",
+    kind="utility",
+    attacker="finds less than {limit} of what the original tells about {attributes}",
+    remedy="recode locally, give the columns that lost most a weight, or allow some rows to be suppressed",
+    paper="White 2021, chapter 7, which asks for such a score",
+    axis="share of what the original tells",
+    shows="The release keeps this share of what its original tells beyond a table of `*`: detail, distributions, "
+    "dependence between columns and answers to COUNT queries.",
+    hides="Anything about privacy: the original scores best. Nor whether the columns that matter most were kept.",
+    smallest=0,
+    largest=1,
+    check=require_hierarchies,
+    called={"attributes": "columns"},
+)
+def usability(
+    table: FrequencyTable,
+    *,
+    attributes: Sequence[str],
+    original: FrequencyTable,
+    hierarchies: Hierarchies | None = None,
+) -> Usability:
+    """Return how useful a release is, from 0 (a table of `*`) to 1 (the original): the mean of its parts.
+
+    A part is 1 - min(1, d / d*), d a distance of the release from the original, d* that of a table which holds nothing
+    but `*`. A part in which both are 0 is left out; where d* alone is 0, the part is 1 - min(1, d). The distances:
+
+    - detail: mean over columns of the loss metric, the share of the domain that a label covers besides one leaf;
+    - distribution: mean over columns of the total variation distance between the two distributions;
+    - dependence: mean over pairs of columns of |Cramer's V before - after|;
+    - queries: median relative error of COUNT queries over up to three columns, which is `query_error`.
+
+    A label stands for the leaves that become it on some level of the column's hierarchy, evenly; `*`, a missing value
+    where the original has none, and a dropped row stand for nothing. A missing value of the original is a leaf. `*` in
+    the original is one only where the column has no hierarchy. A label of several groups covers them all. The loss is
+    an exact fraction; the rest is right to 1e-9, and the score of a table equal to the original is exactly 1. White
+    2021, chapter 7, asks for such a score and defines none. Cost: that of `query_error`, and pairs of columns *
+    distinct pairs of labels.
+
+    >>> from privacy_plugin.frequency.hierarchy_builders import mask_hierarchy
+    >>> real = FrequencyTable.from_rows(["zip", "ill"], [("81", 1), ("81", 1), ("82", 0), ("93", 0)])
+    >>> made = FrequencyTable.from_rows(["zip", "ill"], [("8*", 1), ("8*", 1), ("8*", 0), ("*", 0)])
+    >>> zips = {"zip": mask_hierarchy(length=2)}
+    >>> found = usability(made, attributes=["zip", "ill"], original=real, hierarchies=zips)
+    >>> round(found.value, 3), {name: str(loss) for name, loss in found.columns.items()}
+    (0.372, {'zip': '5/8', 'ill': '0'})
+    >>> usability(real, attributes=["zip", "ill"], original=real, hierarchies=zips).value
+    1
+    """
+    compared = compare_tables(table, original, attributes=attributes, hierarchies=hierarchies)
+    losses, distances = column_losses(compared), column_distances(compared)
+    errors = query_errors(compared)
+    dependence = pairwise_dependence(compared)
+    apart = {
+        "detail": (float(sum(losses.values()) / len(losses)), 1.0),
+        "distribution": (_mean(distances.released), _mean(distances.stars)),
+        "dependence": (dependence.difference, dependence.strength),
+        "queries": (float(np.median(errors.released)), float(np.median(errors.stars))),
+    }
+    parts = {name: part for name, pair in apart.items() if (part := _part(*pair)) is not None}
+    same = not any(losses.values()) and all(distance < _ZERO for distance, _ in apart.values())
+    wiped = wiped_out_columns(compared.released.table, hierarchies=hierarchies, original=compared.original.table)
+    return Usability(
+        metric="usability",
+        value=1 if same else sum(parts.values()) / len(parts),
+        error=0.0 if same else ROUNDING,
+        parameters={"attributes": list(attributes)},
+        rows=table.rows,
+        classes=len(_class_sizes(compared)),
+        details={
+            "parts": parts,
+            "columns": {name: losses[name] for name in attributes},
+            "distances": {name: distances.released[name] for name in attributes},
+            "query_error": apart["queries"][0],
+            "dependence_difference": dependence.difference,
+            "dependence": [
+                {"columns": list(pair), "before": before, "after": dependence.after[pair]}
+                for pair, before in dependence.before.items()
+            ],
+            **_classes(compared),
+            "wiped_out": [name for name in attributes if name in wiped],
+            "suppressed_share": Fraction(compared.suppressed, compared.rows),
+            "original_rows": original.rows,
+        },
+        reason=f"Its parts: {', '.join(f'{name} {share:.2f}' for name, share in parts.items())}.",
+        notes=tuple(f"column {name!r} carries no information any more" for name in attributes if name in wiped),
+    )
+
+
+def _part(distance: float, of_stars: float) -> float | None:
+    """Return how much of a part is kept; None where there is nothing to keep, and nothing was added."""
+    if max(distance, of_stars) < _ZERO:
+        return None
+    return 1 - min(distance / (of_stars if of_stars >= _ZERO else 1.0), 1.0)
+
+
+def _mean(values: Mapping[str, float]) -> float:
+    return sum(values.values()) / len(values)
+
+
+def _class_sizes(compared: ComparedTables) -> list[int]:
+    sizes: list[int] = compared.released.table.classes(compared.generalized).sizes.tolist()
+    return sizes
+
+
+def _classes(compared: ComparedTables) -> dict[str, int | Fraction]:
+    """Return the sum of squared class sizes, a dropped row costing the whole table, and the average class size."""
+    sizes = _class_sizes(compared)
+    return {
+        "discernibility": sum(size * size for size in sizes) + compared.dropped * compared.original.table.rows,
+        "average_class_size": Fraction(compared.original.table.rows, len(sizes)),
+    }
