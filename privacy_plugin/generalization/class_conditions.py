@@ -158,7 +158,7 @@ def _declared(
 
 
 def _is_exact(rule: ClassRule, limit: Limit, *, values: int, rows: int) -> bool:
-    """Tell whether compiled code compares by this rule without overflow."""
+    """Return whether compiled code compares by this rule without overflow."""
     numbers = [*limit.bounds, *(Fraction(n) for n in vars(rule).values() if isinstance(n, int | Fraction))]
     if any(max(number.numerator, number.denominator) >= _LARGEST for number in numbers):
         return False

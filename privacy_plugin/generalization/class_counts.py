@@ -46,12 +46,12 @@ def class_sums(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node
 
 
 def all_large(k: int) -> Passes:
-    """Return the question whether all classes of a node have k rows."""
+    """Return a test whether all classes of a node have k rows."""
     return lambda codes, counts, maps, node: bool(class_sizes(codes, counts, maps, node).min() >= k)
 
 
 def all_present(k: int, bounds: Sequence[tuple[Fraction, Fraction]]) -> Passes:
-    """Return the question whether all classes have k rows, or none, and as many as every pair of bounds allows."""
+    """Return a test whether all classes have k rows, or none, and as many as every pair of bounds allows."""
 
     def passes(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node) -> bool:
         rows, people = class_sums(codes, counts, maps, node).T
@@ -70,7 +70,7 @@ def all_present(k: int, bounds: Sequence[tuple[Fraction, Fraction]]) -> Passes:
 
 
 def small_class_lines(codes: Codes, counts: Integers, maps: Sequence[Codes], node: Node, *, k: int) -> Mask:
-    """Tell which lines are in classes of fewer than k rows."""
+    """Return which lines are in classes of fewer than k rows."""
     members, first = group(*_packed(codes, maps, node))
     lines: Mask = (sum_by(members, counts, len(first)) < k)[members]
     return lines
@@ -118,7 +118,7 @@ def lowest_levels(possible: Mask) -> Node | None:
 
 
 def _all_pass(codes: Codes, counts: Integers, maps: Sequence[Codes], passes: Passes, lowest: Node) -> tuple[Mask, int]:
-    """Tell which nodes of a lattice over few columns pass, of those above the lowest, and how many were tried.
+    """Return which nodes of a lattice over few columns pass, of those above the lowest, and how many were tried.
 
     Nodes come after all that lie below them, and what lies above one that passes passes.
     """
@@ -155,7 +155,7 @@ def _summed(members: Integers, first: Integers, counts: Integers) -> Integers:
 
 
 class GroupedCounts:
-    """Sums over the classes of every node of a small lattice, one grouping a node."""
+    """Sums over the classes of every node of a small lattice, grouped at each node."""
 
     def __init__(self, codes: Codes, counts: Integers, maps: Sequence[Codes], *, k: int) -> None:
         """Group the rows at every node; cost: nodes * distinct rows."""
@@ -227,7 +227,7 @@ class WalkedCounts:
 
 
 def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the sensitive columns as the walk wants them: codes in the order that values are meant to have."""
+    """Return the sensitive columns for the walk: codes in the order of the values."""
     if not columns:
         return {}
     placed = [places(table.dictionary(name))[table.column_codes(name)] for name in columns]

@@ -41,27 +41,26 @@ def generalize(
 ) -> Plan:
     """Find the levels of least loss at which the table, without the rows of failing classes, meets every requirement.
 
-    The quasi-identifiers are the keys of `hierarchies`. At most the share `max_suppression` of the rows may be
-    suppressed; those count as lost completely. A class is suppressed when it fails in the table as it is (maximum
-    disclosure: without the classes that fail alone); no other choice of classes is tried. `loss`: precision, entropy,
-    loss_metric, discernibility or average_class_size (`generalization.losses` has the formulas). `sensitive`,
-    `attributes`, `population`: what requirements look at besides. With a `unit` people are counted instead of rows,
-    each of whom must have the same quasi-identifiers in all their rows. `progress` receives a sentence on what is being
-    done, if it takes long. A hierarchy that does not cover the data is an error, which names the values only with
-    `reveal`.
+    The quasi-identifiers are the keys of `hierarchies`. `max_suppression`: the largest share of rows that may be
+    suppressed; a suppressed row is lost completely. A class is suppressed when it fails in the whole table (maximum
+    disclosure: in the table without the classes that fail alone); no other choice of classes is tried. `loss`:
+    precision, entropy, loss_metric, discernibility or average_class_size (formulas: `generalization.losses`).
+    `sensitive`, `attributes`, `population`: further columns and the table that requirements need. With a `unit`, people
+    are counted instead of rows; each must have the same quasi-identifiers in all rows. `progress` is called with a
+    sentence during a long search. A hierarchy that does not cover the data raises HierarchyError, which names the
+    values only with `reveal`.
 
-    Class sizes, diversity (which maximum disclosure needs too), closeness and presence of all nodes come from one
-    compiled walk over the lattice; nodes are then judged by all requirements, by rising loss, and the first bound that
-    is not below the best loss so far ends the search with the optimum. Without suppression, and where all
-    requirements are monotone, nodes are decided by pruning instead. Of equal losses (to twelve decimals) the lower sum
-    of levels wins, then the levels that come first in the order of the hierarchies. `plan.search` says which way was
-    taken, `plan.exact` whether the result is certain to be the best of all nodes: only of a lattice of millions of them
-    it may not be.
+    One compiled walk over the lattice counts the classes that fail a metric's class rule at every node. The nodes that
+    remain are evaluated by all requirements, by rising loss, until the next bound on the loss is not below the best
+    loss found: the optimum. Without suppression, and where all requirements are monotone, nodes are decided by pruning
+    instead. Equal losses (to twelve decimals) are ordered by the sum of levels, then by the levels in the order of the
+    hierarchies. `plan.search` states how the plan was found; `plan.exact` is False where a better one may exist, which
+    happens only in lattices of millions of nodes.
 
-    `search="chain"` is for when one allowed generalization is wanted, quickly: columns rise evenly from the most
-    specific node to the most general one, and halving finds the first allowed one, judging as many nodes as the number
-    of levels has binary digits. Refused where what passes might fail further up: requirements that are not monotone, or
-    suppression with requirements on more than class sizes.
+    `search="chain"` finds one allowed generalization quickly: columns rise evenly from the most specific node to the
+    most general one, and a binary search returns the first allowed one. It raises ParameterError where a node above an
+    allowed one might fail: for requirements that are not monotone, and for suppression with requirements on more than
+    class sizes.
 
     >>> import pandas as pd, privacy_plugin as pp
     >>> visits = pd.DataFrame({"zip": ["8001", "8002", "8003", "3001"]})
@@ -94,7 +93,7 @@ def generalize(
 
 
 def require_covered(data: Any, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Name the values of the data that a hierarchy lacks."""
+    """Raise an error that names the values which a hierarchy does not cover."""
     for name, hierarchy in hierarchies.items():
         hierarchy.levels(frequency_table(data, [name]).dictionary(name), column=name, reveal=True)
 
@@ -109,7 +108,7 @@ def loss_against_k(
     loss: str = "precision",
     **others: Any,
 ) -> tuple[TradeOff, ...]:
-    """Return the least loss for every k, with all other requirements as they are: one walk over the lattice a k.
+    """Return the least loss for every k, with all other requirements as they are; cost: one walk for each k.
 
     Put it into the report with `dataclasses.replace(plan, trade_off=...)`.
 
@@ -150,7 +149,7 @@ def _infeasible(lattice: Lattice, unit: str | None) -> PrivacyPluginError:
 
 
 def _ends_in_one(lattice: Lattice, name: str) -> bool:
-    """Tell whether all values of a column become one at the top of its hierarchy; missing ones stay missing there."""
+    """Return whether all values of a column become one at the top of its hierarchy; missing ones stay missing there."""
     levels = lattice.hierarchies[name].levels(lattice.table.dictionary(name), column=name)
     return len({value for value in levels.dictionaries[-1] if value is not None}) <= 1
 
@@ -206,14 +205,16 @@ def _require_parameters(
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
     if not requirements:
-        raise ParameterError("requirements is empty; without one the table would stay as it is")
+        raise ParameterError("requirements is empty; give at least one, such as require('k_anonymity', at_least=5)")
     for requirement in requirements:
         if requirement.definition.needs_ledger:
             raise ParameterError(
-                f"{requirement.metric} is about tables that were drawn at random; no generalization meets it. Draw one "
-                "with epsilon_safe_lattice or synthesize (in a policy: anonymize: {method: ...})"
+                f"{requirement.metric} judges randomized releases; no generalization meets it. Use "
+                "epsilon_safe_lattice or synthesize (in a policy: anonymize: {method: ...})"
             )
         if requirement.definition.kind != "privacy":
-            raise ParameterError(f"{requirement.metric} judges a finished table; generalizing cannot aim at it")
+            raise ParameterError(
+                f"{requirement.metric} judges a finished table and cannot guide a generalization; leave it to the gate"
+            )
     require_share(max_suppression)
     require_loss(loss)

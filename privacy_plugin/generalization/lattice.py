@@ -63,7 +63,7 @@ class Lattice:
 
     @cached_property
     def maps(self) -> tuple[Codes, ...]:
-        """The value of every leaf on every level, one array a column."""
+        """The value of every leaf on every level, as an array for every column."""
         return tuple(laid.maps for laid in self.levels.values())
 
     @cached_property
@@ -202,7 +202,7 @@ class Lattice:
         return generalized, failing
 
     def _lines_in(self, generalized: FrequencyTable, failing: Integers, node: Node) -> Mask:
-        """Tell which of the table's own rows are in the classes that fail."""
+        """Return which of the table's own rows are in the classes that fail."""
         if not len(failing):
             return np.zeros(self.table.distinct, dtype=bool)
         lines = []

@@ -171,7 +171,7 @@ def make_loss(name: str, table: FrequencyTable, levels: Laid, hierarchies: Hiera
 
 
 def require_loss(name: str) -> None:
-    """Refuse a loss that does not exist."""
+    """Raise for a name that is not a loss."""
     if name not in _MAKERS:
         raise ParameterError(unknown_name("loss", str(name), _MAKERS))
 
@@ -196,7 +196,7 @@ def entropy(table: FrequencyTable, levels: Laid, _: Hierarchies) -> CellLoss:
     Pr are shares of the whole table before suppression: n_v / n_g, n_g the rows whose value is generalized to the same,
     and n_v / n. The loss is the share of all bits that is lost. De Waal and Willenborg 1999; El Emam et al. 2009;
     Li 2019, equation 3.6 (which states the sum in bits; to divide by the bits there were does not change the order).
-    A table of one value a column has no bits to lose: 0.
+    A table with one value in every column has no bits to lose: 0.
     """
     cells, full = [], []
     for name, laid in levels.items():
@@ -223,7 +223,7 @@ def loss_metric(table: FrequencyTable, levels: Laid, hierarchies: Hierarchies) -
 
 
 def discernibility(table: FrequencyTable, levels: Laid, _: Hierarchies) -> Discernibility:
-    """DM, in whole numbers: more than three thousand million rows are refused, because their square exceeds 63 bits."""
+    """DM, in whole numbers: raises for more than three thousand million rows, whose square exceeds 63 bits."""
     if table.rows**2 >= 2**63:
         raise TooLargeError(
             f"discernibility squares class sizes, and {table.rows:,} rows are too many for 63 bits; choose another loss"

@@ -1,7 +1,7 @@
 """Searches over the lattice of full-domain generalizations; the caller supplies the loss of a node.
 
-A node is a tuple of levels, the lattice an array with one axis a column. *Above* a node are all nodes with no lower
-level. Everything here is exact but `descend`, which is for lattices with too many nodes.
+A node is a tuple of levels, the lattice an array with an axis for every column. *Above* a node are all nodes with no
+lower level. Everything here is exact but `descend`, which is for lattices with too many nodes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -86,7 +86,7 @@ def least(
     refine: Callable[[Node], float] | None = None,
     most: int | None = None,
 ) -> tuple[Judged | None, int, bool]:
-    """Find the feasible node of least loss; returns it, how many nodes were judged, and whether that is certain.
+    """Find the feasible node of least loss; return it, how many nodes were judged, and whether that is certain.
 
     `bounds` lie at or below the loss. Nodes are judged by rising bound; the first bound that is not below the best
     loss so far ends the search, because every later node costs at least its bound. `refine` gives a better bound than
@@ -120,7 +120,7 @@ def decide(possible: Mask, passes: Callable[[Node], bool], *, most: int | None =
     open_, feasible, asked = np.ascontiguousarray(possible).copy(), np.zeros_like(possible), 0
     flat, first = open_.reshape(-1), 0
     while True:
-        first += int(np.argmax(flat[first:]))  # whatever lies below a node has a smaller index, and is decided
+        first += int(np.argmax(flat[first:]))  # all that lies below a node has a smaller index, and is decided
         if not flat[first] or (most is not None and asked >= most):
             return feasible, asked, not flat[first]
 

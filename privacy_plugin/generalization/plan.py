@@ -1,4 +1,4 @@
-"""Plans: which level every quasi-identifier is generalized to, to be applied where the data lives, and again."""
+"""Plans: the level of every quasi-identifier, applied in the engine of the data, and reusable on later partitions."""
 
 import json
 import os
@@ -113,14 +113,13 @@ class Plan:
     ) -> Any:
         """Generalize and suppress where the data lives; only groups are read.
 
-        A table of a database is looked at and written in two transactions: what others write in between may be in the
-        result, which only a gate over it notices. Frames return a new frame; that of a lazy one reads the data again
-        whenever its rows are asked for, so where they may be others by then, judge what was written. A database table
-        or a file needs the `target` that is created. `keep` names the columns of the result (default: all). Suppressed
-        rows are left out (`drop`) or have `*` in every quasi-identifier (`mask`); masked rows are a class like any
-        other and must meet the requirements too. The `population` is needed where a requirement compares with it. Rows
-        may keep their order, and a pandas frame its index, which can tell whose they are; a release asset and
-        `privacy-plugin anonymize` keep neither.
+        A database table is read and written in two transactions: rows that others write in between may be in the
+        result, so judge the result. Frames return a new frame; a lazy frame reads its data again whenever it is
+        collected, so judge what was written. A database table or a file needs the `target` that is created. `keep`
+        names the columns of the result (default: all). Suppressed rows are left out (`drop`) or have `*` in every
+        quasi-identifier (`mask`); masked rows are a class like any other and must meet the requirements too. The
+        `population` is needed where a requirement compares with it. Rows may keep their order, and a pandas frame its
+        index, which can identify people; a release asset and `privacy-plugin anonymize` keep neither.
 
         Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
         would be suppressed or what is left fails; nothing is written then.

@@ -20,10 +20,10 @@ from privacy_plugin.generalization.node_search import (
 )
 
 PICTURED = 200  # nodes that are kept with the plan, for the picture
-_MOST_COUNTED = 5_000_000  # nodes that are counted one and all
+_MOST_COUNTED = 5_000_000  # nodes that are all counted
 _MOST_WALKED = 300_000_000_000  # distinct rows * nodes of such a walk: some minutes
 _WALKED_A_SECOND = 1_000_000_000
-_MOST_PRUNED = 20_000_000  # nodes of which a table of yes and no is kept
+_MOST_PRUNED = 20_000_000  # nodes that pruning keeps a table of
 _MOST_VISITS = 100_000_000  # distinct rows * nodes that are judged one by one: some minutes
 _JUDGED_AT_LEAST = 300
 _FEW_JUDGED = 64  # allowed nodes that are all judged, only to list the minimal ones
@@ -94,9 +94,9 @@ def search(lattice: Lattice, progress: Progress | None) -> Found | None:
 def search_chain(lattice: Lattice, progress: Progress | None) -> Found | None:
     """Find the lowest node of one chain that meets every requirement, by halving; None where there is none.
 
-    Halving is right only where a node above one that passes passes too. That is proven of monotone requirements as long
-    as nothing is suppressed, and of class sizes with suppression too: rows in classes that are large enough stay in
-    such. Of other requirements it is not (`class_conditions` says why), so they are refused together with suppression.
+    Halving is right only where a node above one that passes passes too. That is proven for monotone requirements as
+    long as nothing is suppressed, and for class sizes with suppression too: rows in classes that are large enough stay
+    in such classes. For others it is not (see `class_conditions`), so they raise ParameterError with suppression.
     """
     if not lattice.conditions.sizes_only and not (lattice.monotone and lattice.most_suppressed == 0):
         kept = "max_suppression=0 and " if lattice.most_suppressed else ""

@@ -25,8 +25,8 @@ def require_options(
 @metric(
     title="journalist risk",
     safer="lower",
-    attacker="who knows {quasi_identifiers} of everybody in the population, but not who is in the table, says whose "
-    "such a row is and is right with a probability above {limit}",
+    attacker="who knows {quasi_identifiers} of everybody in the population, but not who is in the table, names the "
+    "person of such a row correctly with a probability above {limit}",
     remedy="generalize a quasi-identifier one level further, in the table and the population alike, or suppress the "
     "rows that fit few people",
     paper="El Emam and Dankar 2008 (journalist scenario)",

@@ -82,7 +82,7 @@ def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> No
     attacker="who sees everything that was released about this dataset can change a belief about one unit of it by "
     "a factor of more than e to the power of {limit}",
     remedy="what is spent does not come back: release less about this dataset from now on, with a smaller epsilon, or "
-    "let whoever answers for it accept a larger budget",
+    "have the owner of the dataset accept a larger budget",
     paper="Dwork, McSherry, Nissim, Smith 2006; Dwork et al. 2006 for delta",
     axis="epsilon",
     shows="This very table was drawn by a recorded, private mechanism, and all that was drawn about its dataset "

@@ -36,7 +36,7 @@ def banner(content: ReportContent) -> Markup:
 
 
 def _protects(content: ReportContent) -> bool:
-    """Tell whether a requirement limits what an attacker can do; audits only look for what went wrong."""
+    """Return whether a requirement limits what an attacker can do; audits only find what went wrong."""
     return any(requirement.definition.kind == "privacy" for requirement in content.policy.requirements)
 
 
@@ -57,7 +57,7 @@ def _sentence(dataset: str, verdict: Verdict) -> str:
     if verdict.passed:
         meet = "1 row meets" if verdict.rows == 1 else f"{verdict.rows:,} rows meet"
         every = "the policy's only requirement" if asked == 1 else f"all {asked} requirements of the policy"
-        return f"{dataset}: {meet} {every}. The last section says what this does and does not show."
+        return f"{dataset}: {meet} {every}. The last section states what this does and does not show."
     if not verdict.evaluated:
         return f"{dataset}: not everything could be checked, and anything that could not be checked counts as failed."
     failed = [finding for finding in verdict.findings if not finding.passed]
@@ -67,7 +67,7 @@ def _sentence(dataset: str, verdict: Verdict) -> str:
 
 
 def _whom(failed: Sequence[Finding]) -> str:
-    """Count the people of the requirement that most do not meet; another may fail for others, or count no people.
+    """Count the people of the requirement that most people fail; another may fail for others, or count no people.
 
     A requirement that compares with a population speaks of the people there.
     """

@@ -1,4 +1,4 @@
-"""What a report is about, checked to belong together."""
+"""The content of a report: a policy, the verdicts given under it, a plan and a certificate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from privacy_plugin.requirements.requirement import Finding
 
 @dataclass(frozen=True, kw_only=True)
 class ReportContent:
-    """A policy and the verdicts given under it, oldest first; the last one decides what the report says."""
+    """A policy and the verdicts given under it, oldest first; the last one decides the banner."""
 
     policy: Policy
     verdicts: tuple[tuple[str, Verdict], ...]
@@ -22,9 +22,9 @@ class ReportContent:
     title: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse verdicts or a certificate of another policy: a report never mixes what was judged by what."""
+        """Raise for verdicts or a certificate of another policy: a report never mixes policies."""
         if not self.verdicts:
-            raise ParameterError("a report needs at least one verdict")
+            raise ParameterError("a report needs at least one verdict, got none")
         for label, verdict in self.verdicts:
             if verdict.policy_digest != self.policy.digest:
                 raise ParameterError(f"the verdict {label!r} was given under another policy than the report's")

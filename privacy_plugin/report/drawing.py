@@ -1,4 +1,4 @@
-"""Lines, words and shapes of drawings inside the page, in the page's own colours."""
+"""Drawing: lines, text and shapes as SVG in the page's colours."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 
 
 def drawing(*shapes: Child, width: float, height: float, description: str) -> Markup:
-    """Return a drawing that a screen reader can name."""
+    """Return an SVG image with a description for screen readers."""
     box = f"0 0 {width:g} {height:g}"
     return element("svg", *shapes, class_="chart", viewBox=box, role="img", aria_label=description)
 
@@ -52,7 +52,7 @@ def dot(centre: Point, colour: str, *, radius: float = 4) -> Markup:
 
 
 def words(at: Point, label: str, *, anchor: str = "middle", colour: str = "var(--muted)", bold: bool = False) -> Markup:
-    """Write words."""
+    """Write text at a point."""
     return element(
         "text",
         label,

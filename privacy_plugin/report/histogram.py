@@ -24,9 +24,9 @@ _MOST_EXACT = 10
 _STEPS = 8
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-_WIDTH, _HEIGHT = 340, 150  # narrow, so that a phone need not make the words small
+_WIDTH, _HEIGHT = 340, 150  # narrow, so that a phone does not shrink the text
 
-# Colours no chart would use by chance; the page replaces them with its own, which follow light and dark.
+# Placeholder colours that no chart uses otherwise; the page replaces them with its own, which follow light and dark.
 _COLOURS = {
     "#010101": "var(--text)",
     "#020202": "var(--muted)",
@@ -69,7 +69,7 @@ class Bars:
 
 
 def bars_of(spread: Spread, limit: Limit, *, smallest: float | None = None, others: Sequence[Spread] = ()) -> Bars:
-    """Count people by value, one bar a value where there are few, otherwise by ranges that end at the limit.
+    """Count people by value: a bar for each value where there are few, otherwise ranges that end at the limit.
 
     `smallest` is the least value that the metric can have: unless a value lies below it, the bars start no lower. The
     `others`, which are drawn next to it, have the same bars.
@@ -153,7 +153,7 @@ def _edges(distinct: Floats, bounds: list[float], smallest: float | None) -> Flo
 
 
 def _crowds(edge: float, bound: float, low: float, high: float, whole: bool) -> bool:
-    """Tell whether an inner edge lies so near the limit that their labels would overlap."""
+    """Return whether an inner edge lies so near the limit that their labels would overlap."""
     if edge <= low or edge > high:
         return False
     return 0.8 < edge / bound < 1.25 if whole else abs(edge - bound) < (high - low) / (3 * _STEPS)

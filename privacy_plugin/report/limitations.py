@@ -6,7 +6,7 @@ from privacy_plugin.report.markup import Child, Markup, element, section, table
 
 
 def limitations(content: ReportContent) -> Markup:
-    """Say for every metric of the policy what a pass means, and what it does not."""
+    """State for every metric of the policy what a pass means, and what it does not."""
     metrics = dict.fromkeys(requirement.metric for requirement in content.policy.requirements)
     declared = [find_metric(name) for name in metrics]
     rows: list[list[Child]] = [[metric.title, metric.shows, metric.hides] for metric in declared]
@@ -24,9 +24,9 @@ def limitations(content: ReportContent) -> Markup:
 
 
 _GENERAL = [
-    "An attacker who knows more than the declared quasi-identifiers may find people all the same.",
+    "An attacker who knows more than the declared quasi-identifiers may still find people.",
     "Releases about the same people can be combined: each passing alone does not mean that they pass together.",
-    "Free text, images and columns outside the table were not looked at.",
+    "Free text, images and columns outside the table were not examined.",
 ]
 
 

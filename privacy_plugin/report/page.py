@@ -1,4 +1,4 @@
-"""The whole page: one file, no network, light and dark, on screen and on paper."""
+"""The page: one HTML file without network access, for light and dark screens and for print."""
 
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -28,7 +28,7 @@ SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     limitations,
 )
 
-# The browser itself refuses whatever this page might try to load.
+# The browser blocks every request that this page could make.
 _CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 

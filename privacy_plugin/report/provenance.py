@@ -86,7 +86,10 @@ def _assumptions(content: ReportContent) -> list[str]:
     known, insensitive = policy.quasi_identifiers, policy.rules.columns("insensitive")
     words = [f"An attacker may know all of: {', '.join(known)}; and whether a person is in the table."]
     if insensitive:
-        words.append(f"An attacker does not know: {', '.join(insensitive)}. If one does, it is a quasi-identifier.")
+        words.append(
+            f"An attacker does not know: {', '.join(insensitive)}. If an attacker may know one, declare it a "
+            "quasi-identifier."
+        )
     withheld = [name for name, role in policy.roles.items() if role in WITHHELD]
     if withheld:
         words.append(f"Not part of the release: {', '.join(withheld)}.")
@@ -107,7 +110,7 @@ def certificate_section(content: ReportContent) -> Markup:
     people, population = signed.get("people_fingerprint"), signed.get("population_fingerprint")
     versions = signed.get("versions") or {}
     pairs: list[tuple[str, Child]] = [
-        ("Says", "passed" if certificate.passed else "refused: nothing may be released"),
+        ("Verdict", "passed" if certificate.passed else "refused: nothing may be released"),
         ("Dataset", str(signed.get("dataset"))),
         *([("Partition", str(signed.get("partition")))] if signed.get("partition") else []),
         ("Judged at", str(signed.get("judged_at"))),

@@ -75,7 +75,7 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     title="confidence of delta-presence",
     safer="higher",
     attacker="who knows {quasi_identifiers} of a person of the population may be able to tell too surely whether that "
-    "person is in the table; the confidence that nobody can is below {limit}",
+    "person is in the table; the confidence that no attacker can is below {limit}",
     remedy="generalize a quasi-identifier one level further, so that more people outside the table share every class",
     paper="Nergiz and Clifton 2008",
     axis="confidence that the class is delta-present",
