@@ -50,6 +50,9 @@ def missing_around(metric: Metric) -> Iterator[str]:
         yield f"the public name privacy_plugin.{metric.name} (in _METRICS of privacy_plugin/__init__.py)"
     if not (ROOT / "tests" / "metrics" / f"test_{metric.name}.py").is_file():
         yield f"tests/metrics/test_{metric.name}.py"
+    for document in ("README.md", "docs/which-metric.md"):
+        if f"`{metric.name}`" not in (ROOT / document).read_text(encoding="utf-8"):
+            yield f"its name in {document}"
     if not has_example_that_runs(metric.measure):
         yield f"an example that runs in the docstring of {metric.name}"
     if metric.name not in metric.measure.__module__.split("."):
@@ -114,6 +117,7 @@ def test_every_missing_part_is_named() -> None:
     for part in (
         "privacy_plugin.unheard_of",
         "tests/metrics/test_unheard_of.py",
+        "docs/which-metric.md",
         "example",
         "expectations/unheard_of.py",
     ):

@@ -14,6 +14,7 @@ import yaml
 from typer.testing import CliRunner
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.registry import ANONYMIZERS
 from privacy_plugin.cli.app import app
 from privacy_plugin.frequency.vocabulary import vocabulary_names
 from privacy_plugin.orchestration import PrivacyGateComponent
@@ -100,6 +101,26 @@ def anchors(document: Path) -> set[str]:
     """The anchors that GitHub gives to headings."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_command_is_shown() -> None:
+    text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
+    known = [str(command.name or getattr(command.callback, "__name__", "")) for command in app.registered_commands]
+    assert {"init", "check", "anonymize", "report"} <= set(known)
+    assert [name for name in known if f"privacy-plugin {name}" not in text and f"make {name}" not in text] == []
+
+
+def test_every_environment_variable_is_listed() -> None:
+    operating = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "privacy_plugin").rglob("*.py"))
+    used = set(re.findall(r"\bPRIVACY_PLUGIN_[A-Z_]+", sources))
+    assert "PRIVACY_PLUGIN_KEY" in used
+    assert [name for name in sorted(used) if f"`{name}`" not in operating] == []
+
+
+def test_every_method_of_a_policy_is_listed() -> None:
+    text = (ROOT / "docs" / "randomized-releases.md").read_text(encoding="utf-8")
+    assert [name for name in ANONYMIZERS if f"| `{name}`" not in text] == []
 
 
 def test_policy_md_lists_every_kind_of_hierarchy_and_vocabulary() -> None:
