@@ -10,7 +10,7 @@ from privacy_plugin.report.curves import confidence_curve, disclosure_curve
 from privacy_plugin.report.histogram import Bars, bars_of, people_chart
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.scores import score_distribution
-from privacy_plugin.requirements.requirement import Finding, Requirement, counted_people, looked_at
+from privacy_plugin.requirements.requirement import Finding, Requirement, attack, counted_people, looked_at
 from privacy_plugin.requirements.requirement import found as found_words
 
 # Special pictures that a metric may declare by name, drawn from what its measurement offers.
@@ -99,21 +99,10 @@ def _explained(finding: Finding, measurement: Measurement) -> Markup:
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"
             pairs.append(("Affected", f"{affected:,} of {counted_people(measurement)} ({share})"))
-        pairs.append((finding.requirement.definition.whom, _attacker(finding, measurement)))
+        pairs.append((finding.requirement.definition.whom, attack(finding.requirement, measurement)))
         pairs.append(("To fix it", finding.requirement.definition.remedy))
     pairs += [("Note", note) for note in measurement.notes]
     return definitions(pairs)
-
-
-def _attacker(finding: Finding, measurement: Measurement) -> str:
-    names = {
-        role: ", ".join([given] if isinstance(given, str) else given)
-        for role in ("quasi_identifiers", "sensitive", "attributes")
-        for given in [measurement.parameters.get(role) or ()]
-    }
-    (limit,) = finding.limit.given.values()
-    bounds = " and ".join(str(bound) for bound in (limit if isinstance(limit, list) else [limit]))
-    return finding.requirement.definition.attacker.format(limit=bounds, **names)
 
 
 def _chart(finding: Finding, all_found: Sequence[Finding]) -> Markup | None:

@@ -280,15 +280,19 @@ def _failed_words(requirement: Requirement, measurement: Measurement) -> str:
     share = f"{affected / measurement.rows:.1%}" if affected is not None else ""
     who = f" {affected:,} of {counted_people(measurement)} ({share}) do not meet it." if affected is not None else ""
     why = f" {measurement.reason}" if measurement.reason else ""
+    return (
+        f"{requirement.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
+        f"{definition.whom} {attack(requirement, measurement)}. To fix it: {definition.remedy}."
+    )
+
+
+def attack(requirement: Requirement, measurement: Measurement) -> str:
+    """Return what the metric's attacker can do where the requirement fails, with the columns and the limit."""
     roles = {
         name: _listed(measurement.parameters.get(name)) for name in ("quasi_identifiers", "sensitive", "attributes")
     }
     limit = " and ".join(str(bound) for bound in _flat(requirement.limit.given))
-    attacker = definition.attacker.format(limit=limit, **roles)
-    return (
-        f"{requirement.title} is {found(measurement, requirement.limit)}, {requirement.limit} is required.{who}{why} "
-        f"{definition.whom} {attacker}. To fix it: {definition.remedy}."
-    )
+    return requirement.definition.attacker.format(limit=limit, **roles)
 
 
 def _listed(names: Any) -> str:

@@ -1,17 +1,22 @@
 """What requirements ask of every class, and the claims that pruning rests on."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
+from privacy_plugin import generalization
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization.class_conditions import class_conditions, least_size
 from privacy_plugin.generalization.walk.counts import failing_counts, suppressed_counts
+from privacy_plugin.metrics import registry
 from privacy_plugin.metrics.class_rules import (
+    ClassCondition,
     ClassRule,
     Closeness,
     DistinctDiversity,
@@ -131,6 +136,51 @@ def test_what_no_walk_knows_is_left_to_judging():
     average = pp.require("reidentification_risk", variant="average", at_most=0.1)
     assert asked(average).averages == (average.limit,)
     assert asked(average).decisive
+
+
+def test_a_metric_that_the_search_has_never_seen_is_counted_by_its_declared_rule(monkeypatch):
+    """A search asks the declaration: the new metric decides all nodes by one count, and none is measured by itself."""
+    monkeypatch.setattr(registry, "_METRICS", dict(registry.metrics()))
+
+    def different_values(table, *, quasi_identifiers, sensitive):
+        measured.append(table)
+        return registry.find_metric("l_diversity").measure(
+            table, quasi_identifiers=quasi_identifiers, sensitive=sensitive
+        )
+
+    def class_rule(limit):
+        return ClassCondition(rule=DistinctDiversity(l=limit.least_whole, column=limit.column))
+
+    words = {"title": "different values", "attacker": "a", "remedy": "r", "paper": "Doe 2026"}
+    declare = registry.metric(**words, safer="higher", monotone=True, smallest=1, class_rule=class_rule)
+    declare(different_values)
+    measured = []
+    rows = [(age, city, illness) for age, city in ((30, "a"), (31, "a"), (40, "b"), (41, "b")) for illness in "xy"]
+    rows += [(50, "c", "x")] * 2
+    frame = pd.DataFrame(rows, columns=["age", "city", "illness"])
+    plan = pp.generalize(
+        frame,
+        hierarchies={
+            "age": pp.interval_hierarchy(start=0, stop=100, widths=[10, 50]),
+            "city": pp.mask_hierarchy(length=1),
+        },
+        requirements=[pp.require("different_values", at_least=2)],
+        sensitive="illness",
+        max_suppression=0.2,
+    )
+    assert dict(plan.levels) == {"age": 0, "city": 0}
+    assert plan.suppressed == 2
+    assert plan.search.startswith("all ")
+    assert "evaluated" not in plan.search
+    assert len(measured) <= 2  # the chosen node, and what remains of it
+
+
+def test_no_code_of_the_search_compares_with_the_name_of_a_metric():
+    room = Path(generalization.__file__).parent
+    for name in registry.metrics():
+        for path in room.rglob("*.py"):
+            lines = [line for line in path.read_text(encoding="utf-8").splitlines() if f'"{name}"' in line]
+            assert all("require(" in line for line in lines), f"{path.name} knows {name}"
 
 
 def test_a_metric_that_asks_for_hierarchies_gets_them_once():

@@ -229,6 +229,12 @@ def test_a_metric_that_declares_no_words_is_described_by_its_title_and_paper(mon
     assert declared.picture is None
 
 
+def test_every_metric_declares_what_a_pass_shows_and_hides() -> None:
+    for name, declared in registry.metrics().items():
+        assert "as defined by" not in declared.shows, f"{name} declares no shows="
+        assert "than it assumes" not in declared.hides, f"{name} declares no hides="
+
+
 def test_every_picture_that_a_metric_declares_can_be_drawn() -> None:
     declared = {metric.picture for metric in registry.metrics().values()} - {None}
     assert declared == set(findings_section.PICTURES)
