@@ -1,4 +1,4 @@
-"""Audits of data of any kind: the channel between two columns, a generated table against its original."""
+"""Audits of any data: the channel between two columns, a generated table against its original."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from privacy_plugin.sources import open_source
 
 
 def audit_channel(data: Any, *, original: str, released: str, confidence: float = 0.95) -> PairedColumns:
-    """Bound from below how much a released column tells about the original of the same rows.
+    """Bound from below how much a released column reveals about the original of the same rows.
 
     The definition, the bounds and what they assume are in `metrics.dependence.epsilon_dependence`; the pairs are
-    counted where the data lies. A small bound is no proof of privacy.
+    counted where the data lies. A small bound does not prove privacy.
     """
     source = open_source(data)
     if not isinstance(original, str) or not isinstance(released, str):
@@ -62,8 +62,8 @@ def audit_generated(
 
     Each is a requirement of its own too; their files in `privacy_plugin.metrics` define them. `support` is that of
     frequent itemsets, `compression_support` that of Krimp's candidates, `largest` the columns of a unique itemset,
-    `target` the column whose prediction is compared. Few repeated records are no proof of privacy: the budget in the
-    ledger of `pp.synthesize` is.
+    `target` the column whose prediction is compared. Few repeated records do not prove privacy; the budget in the
+    ledger of `pp.synthesize` does.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"], "smokes": ["no", "yes"]})

@@ -1,4 +1,4 @@
-"""Disclosure of a sensitive value to an attacker who knows given facts, by enumeration; for small tables."""
+"""Disclosure of a sensitive value to an attacker who knows given facts, for small tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Stated = Claim | tuple[Any, int, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDisclosure:
-    """The most certain claim given the knowledge, or the one that was asked for, and its exact probability."""
+    """The most probable claim given the knowledge, or the target, and its exact probability."""
 
     value: Fraction
     person: int
@@ -49,13 +49,13 @@ def disclosure_of_given_knowledge(
     target: Stated | None = None,
     limit: int = ASSIGNMENT_LIMIT,
 ) -> GivenDisclosure:
-    """Return the highest probability of any "person has value" given these implications, or that of `target`.
+    """Return the highest probability of any claim given these implications, or that of `target`.
 
     An implication is a pair of lists of claims: if all of the first hold, then one of the second does. A claim is
     (class, person, value): the class by its quasi-identifiers, as a mapping, in their order, or alone if there is only
     one; the person by number, from 1 to the size of the class (people of a class are alike); or a claim of a
-    `maximum_disclosure` witness. All ways to hand the values of each class to its people are equally likely. Martin et
-    al. 2007, definition 5; the general problem is #P-hard, hence TooLargeError when the people who are named could
+    `maximum_disclosure` witness. All ways to assign the values of each class to its people are equally likely. Martin
+    et al. 2007, definition 5; the general problem is #P-hard, hence TooLargeError when the people who are named could
     have values in more than `limit` ways. A missing value is a value. Cost: these ways times the claims.
 
     >>> import pandas
@@ -93,7 +93,7 @@ def disclosure_of_given_knowledge(
 
 
 class _Reader:
-    """Turns claims about a table's people into atoms, and says what is wrong with a claim without quoting it."""
+    """Turns claims about a table's people into atoms; its errors never quote a claim."""
 
     def __init__(self, histograms: Histograms) -> None:
         self._histograms = histograms
@@ -110,7 +110,7 @@ class _Reader:
         return {name: row[name] for name in self._names}
 
     def held(self, number: int) -> int:
-        """How many values a class has."""
+        """Return the number of values of a class."""
         return int(self._histograms.offsets[number + 1] - self._histograms.offsets[number])
 
     def atoms(self, claims: Iterable[Stated], where: str) -> tuple[Atom, ...]:
@@ -129,7 +129,7 @@ class _Reader:
             raise ParameterError(f"{where}: people of that class are numbered from 1 to {people}")
         code = self._values.get(key(canonical(value)))
         if code is None:
-            raise ParameterError(f"{where} names a value that nobody in the table has")
+            raise ParameterError(f"{where} names a value that does not occur in the table")
         start = int(self._histograms.offsets[number])
         codes = self._histograms.values[start : start + self.held(number)].tolist()
         return Atom(number, person - 1, codes.index(code) if code in codes else len(codes))
@@ -164,5 +164,5 @@ def _parts(claim: Stated, where: str) -> tuple[Any, Any, Any]:
 
 
 def _asked_value(target: Stated | None) -> Any:
-    """The value of a target that its class does not hold: it came from the caller."""
+    """Return the value of a target that its class does not hold, as the caller gave it."""
     return target.value if isinstance(target, Claim) else canonical(target[2]) if target is not None else None

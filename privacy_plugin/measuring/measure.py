@@ -1,4 +1,4 @@
-"""Measure a metric on data of any kind: group the columns it needs in the engine, then measure the groups."""
+"""Measure a metric on any data: group the needed columns in the engine, then measure the groups."""
 
 import functools
 import inspect
@@ -28,7 +28,7 @@ _REPORTED_TO: ContextVar[Progress | None] = ContextVar("reported_to", default=No
 
 @contextmanager
 def reporting(progress: Progress) -> Iterator[None]:
-    """Hear of the progress of whatever is measured inside, however many gates and requirements lie between."""
+    """Call `progress` for every measurement inside the context, also inside gates and requirements."""
     before = _REPORTED_TO.set(progress)
     try:
         yield
@@ -55,7 +55,7 @@ class Tables:
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group by some columns, or project what has been grouped already."""
         require_columns(columns, self.source.columns)
-        if unit is not None:  # people cannot be added up: each grouping is asked of the engine
+        if unit is not None:  # numbers of distinct people do not add up: the engine groups each time
             return self._remembered(self.source.frequencies(columns, unit=unit))
         for known, table in self._grouped.items():
             if set(columns) <= set(known):
@@ -82,7 +82,7 @@ class Tables:
         whole: bool = False,
         hierarchies: Hierarchies | None = None,
     ) -> tuple[FrequencyTable, Population]:
-        """Group by some columns, and a second table by the same (or `wanted`) ones: in the engine that has both.
+        """Group by some columns, and a second table by the same (or `wanted`) ones, in one engine if shared.
 
         Of the second table the engine then hands over only what both share, unless the `whole` of it is needed.
         `hierarchies` say what generalized values of the first stand for in the second.
@@ -125,8 +125,8 @@ def measure(
 ) -> Measurement:
     """Measure one metric on anything a source accepts (or on the `Tables` of one).
 
-    `progress(share, steps)` is called now and then by metrics that take long; others never call it. Without one,
-    whoever listens through `reporting` is told.
+    `progress(share, steps)` is called from time to time by metrics that take long; others never call it. Without it,
+    the function given to `reporting` is called.
     """
     options = {name: value for name, value in arguments.items() if name not in metric.roles}
     metric.require_options(options)
@@ -144,18 +144,18 @@ def measure(
     tables = data if isinstance(data, Tables) else Tables(open_source(data))
     if unit is not None:
         require_column(unit, tables.source.columns, role="unit")
-    if metric.needs_ledger:  # a release is known by all that it shows, never by some of its columns
+    if metric.needs_ledger:  # a release is identified by all of its columns
         columns, options["account"] = list(tables.source.columns), account_of
     if not metric.needs_population:
         if population is not None:
-            raise ParameterError(f"{metric.name} compares with no population; leave it out")
+            raise ParameterError(f"{metric.name} does not compare with a population; leave it out")
         return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
     if population is None:
         raise ParameterError(
-            f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: name it as population, in the policy or "
-            "beside it (--population, population_table)"
+            f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: give it as population, in the policy or "
+            "as an argument (--population, population_table)"
         )
-    if unit is not None:  # a grouping of rows would pass for one of people
+    if unit is not None:  # a grouping of rows would be taken for one of people
         raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
     wanted = [name for role in metric.compared_roles for name in _listed(roles[role])]
@@ -169,7 +169,7 @@ def _listed(names: str | list[str]) -> list[str]:
 
 
 def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of every role the metric has, all of which must be given: a name, or a list of names."""
+    """Return the columns of every role of the metric, a name or a list; raise if one is missing."""
     roles: dict[str, Any] = {}
     for role in metric.roles:
         given = arguments.get(role)
@@ -186,7 +186,7 @@ def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]
 
 
 def public_function(name: str) -> Callable[..., Measurement]:
-    """Return a metric as the function users call: the same options, any data, a unit column where it counts people."""
+    """Return a metric as the public function: any data, the same options, a unit where it counts people."""
     metric = find_metric(name)
     own = inspect.signature(metric.measure)
     data = inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Any)
@@ -215,7 +215,7 @@ def public_function(name: str) -> Callable[..., Measurement]:
 
 
 def population_marginals(population: Any, *, columns: Sequence[str]) -> dict[str, dict[Value, int]]:
-    """Reduce a population to how many of its people have each value of each column, for `presence_confidence`.
+    """Count how many people of a population have each value of each column.
 
     Every column is grouped on its own, in the population's engine.
 

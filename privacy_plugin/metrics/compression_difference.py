@@ -1,4 +1,4 @@
-"""Compression difference: how many more bits a table needs in the code table that Krimp finds for the other one."""
+"""Compression difference: extra bits of a table in the code table that Krimp finds for the other."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 
 def require_candidates(support: Any = "1/100") -> None:
-    """Refuse a support that is no share."""
+    """Raise if the support is not a share of the rows."""
     read_support(support)
 
 
@@ -88,15 +88,15 @@ class CompressionDifference(Measurement):
 def compression_difference(
     table: FrequencyTable, *, attributes: Sequence[str], original: FrequencyTable, support: Any = "1/100"
 ) -> CompressionDifference:
-    """Return by which share a table grows when it is compressed with the other table's code table, the worse of both.
+    """Return the relative growth of a table in the other table's code table, the larger of both.
 
     max over (x, y) of (bits of x in y's codes - bits of x in its own) / bits of x in its own, at least 0: the
     dissimilarity of Vreeken, van Leeuwen, Siebes, "Characterising the difference", KDD 2007, section 4, which the
     ratios of Dorrestijn 2018, tables 7 and 8, are parts of. Code tables are those that Krimp finds among the closed
     itemsets of at least a share `support` of the rows. Bits are those of the rows; every itemset and every item
     of either table counts as used once more than it is, as in that paper, so that all have a code. The ratios hold the
-    code table too. A missing value is no item. Right to 1e-9, but Krimp is a heuristic: tables of equal content have 0,
-    a small value is no distance in any strict sense. Cost: Krimp on both tables.
+    code table too. A missing value is not an item. Right to 1e-9, but Krimp is a heuristic: tables of equal content
+    have 0, and the value is not a distance in the strict sense. Cost: Krimp on both tables.
 
     >>> real = FrequencyTable.from_rows(["x", "y"], [("a", 1), ("a", 1), ("b", 2), ("b", 2)])
     >>> made = FrequencyTable.from_rows(["x", "y"], [("a", 2), ("a", 2), ("b", 1), ("b", 1)])
@@ -128,7 +128,7 @@ def compression_difference(
         rows=table.rows,
         classes=len(coded["generated"].codes.sets),
         details={**ratios, "original_grows_by": worse["original"], "generated_grows_by": worse["generated"]},
-        notes=("a missing value is no item", "an exact copy of the original scores best"),
+        notes=("a missing value is not an item", "an exact copy of the original scores best"),
     )
 
 
@@ -178,12 +178,12 @@ class _Coded:
         return float(usage @ self.sets + single @ self.items)
 
     def ratio(self, bits: float, of: "_Coded") -> float:
-        """Return the size of some rows in these codes, and of the codes, over the rows' size with single items only."""
+        """Return the bits of some rows and of these codes over the rows' bits with single items only."""
         return (self.table_bits + bits) / of.codes.standard_length if of.codes.standard_length else 1.0
 
 
 def _grown(own: float, other: float) -> float:
-    """Return by which share something grows; what needs no bits at all can only stay or grow beyond measure."""
+    """Return the relative growth from `own` to `other` bits; infinite when `own` is 0 and `other` is not."""
     if own:
         return other / own - 1
     return math.inf if other else 0.0

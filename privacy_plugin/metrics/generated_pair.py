@@ -23,7 +23,7 @@ NO_ITEM = -1
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CodedRows:
-    """Distinct rows of one of the tables, in the numbering that both share, and how many rows each stands for."""
+    """Distinct rows of one table, in the numbering that both share, and their counts."""
 
     codes: Integers
     counts: Integers
@@ -114,7 +114,7 @@ def require_common_value(original: Sequence[Value], generated: Sequence[Value], 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transactions:
-    """Distinct row r holds items[offsets[r] : offsets[r + 1]], numbered alike in both tables, counts[r] times."""
+    """Transactions: distinct row r holds items[offsets[r] : offsets[r + 1]], counts[r] times."""
 
     items: Integers
     offsets: Integers
@@ -139,7 +139,7 @@ def read_support(support: Any) -> Fraction:
 
 
 def transactions(pair: GeneratedPair) -> tuple[Transactions, Transactions, int]:
-    """Return the original's and the generated table's transactions, and how many items there are in either."""
+    """Return the transactions of the original and of the generated table, and the number of items."""
     missing = np.array(pair.missing)
     first = np.concatenate([[0], np.cumsum(np.array(pair.cardinalities) - (missing != NO_ITEM))])
     return _listed(pair, pair.original, first), _listed(pair, pair.generated, first), int(first[-1])

@@ -1,4 +1,4 @@
-"""Itemset difference: which frequent itemsets of the original a generated table keeps, loses and makes up."""
+"""Itemset difference: frequent itemsets of the original that a generated table keeps or loses."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _ROUNDING = 1e-9  # a mean of float ratios, each right to a few units in the las
 
 
 def require_itemsets(support: Any = "1/10", variant: Any = "nfd") -> None:
-    """Refuse a support that is no share, or a number that is not counted."""
+    """Raise if the support is not a share of the rows, or the variant is not one of `VARIANTS`."""
     read_support(support)
     if variant not in VARIANTS:
         raise ParameterError(unknown_name("variant of itemset_difference", str(variant), VARIANTS))
@@ -28,7 +28,7 @@ def require_itemsets(support: Any = "1/10", variant: Any = "nfd") -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemsetDifference(Measurement):
-    """Frequent itemsets of both tables (kept), of the original only (lost), of the generated one only (false).
+    """Frequent itemsets of both tables (kept), the original only (lost), the generated only (false).
 
     Each normalized frequency difference (NFD) is the mean over its itemsets of |support in the original - support in
     the generated table| / support in the original, supports as shares of the rows; None where there are no itemsets.
@@ -100,11 +100,11 @@ def itemset_difference(
     support: Any = "1/10",
     variant: str = "nfd",
 ) -> ItemsetDifference:
-    """Compare the itemsets that at least a share `support` of the rows hold; an item is a column with a value.
+    """Return how the itemsets that at least a share `support` of the rows hold differ.
 
     "nfd" = mean over the original's frequent itemsets of |supp_o - supp_g| / supp_o; "lost" = false negatives /
     frequent itemsets of the original; "false" = false positives / frequent itemsets of the generated table (0 where it
-    has none). Dorrestijn 2018, section 4. A missing value is no item. Supports are shares, so tables of different
+    has none). Dorrestijn 2018, section 4. A missing value is not an item. Supports are shares, so tables of different
     size compare. An original without a frequent itemset is an error: nothing could be lost. Counts are exact; `nfd` is
     right to 1e-9. Cost: mining both tables.
 
@@ -137,7 +137,7 @@ def itemset_difference(
         rows=table.rows,
         classes=len(every),
         details={**counts, "nfd": nfd, **differences, "original_rows": original.rows},
-        notes=("a missing value is no item", "an exact copy of the original scores best"),
+        notes=("a missing value is not an item", "an exact copy of the original scores best"),
     )
 
 

@@ -17,7 +17,7 @@ from privacy_plugin.metrics.reidentification_risk import Variant, about_threshol
 def require_options(
     variant: Variant = "highest", threshold: float | None = None, hierarchies: Hierarchies | None = None
 ) -> None:
-    """Refuse a variant that does not exist, and a threshold that does not go with it."""
+    """Raise if the variant does not exist or the threshold does not belong to it."""
     require_hierarchies(hierarchies)
     require_variant(variant, threshold)
 
@@ -49,7 +49,7 @@ def journalist_risk(
     threshold: float | None = None,
     hierarchies: Hierarchies | None = None,
 ) -> Measurement:
-    """Return the risk of a right guess, as the highest, the average, or the share of rows above a threshold.
+    """Return the highest or average risk of a right guess, or the share of rows above a threshold.
 
     A row whose class has F people in the population has risk 1/F. `highest`: max 1/F. `average`: the larger of the
     mean over the rows and, for people of the population looked up in the table, classes / people in those classes.

@@ -27,7 +27,7 @@ _EXACT_UP_TO = 4096  # people in a class (common divisor taken out) whose entrop
 
 
 def require_variant(variant: Variant = "distinct", c: float | None = None) -> None:
-    """Refuse a variant that does not exist, and a constant that does not go with it."""
+    """Raise if the variant does not exist or the constant does not belong to it."""
     if variant not in ("distinct", "entropy", "recursive"):
         raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
     if (c is not None) != (variant == "recursive"):
@@ -88,7 +88,7 @@ def l_diversity(
     equally frequent values give exactly 4). `recursive`: the largest l with r_1 < c (r_l + r_(l+1) + ...), r the
     counts in descending order; 0 when not even l = 1 holds (then c <= 1 and one value rules). A missing value is
     a value. Distinct and recursive are exact; entropy is exact where it is a whole number and otherwise within
-    the stated error. Needs one row a person. Cost: one grouping of the distinct rows.
+    the stated error. Needs one row per person. Cost: one grouping of the distinct rows.
 
     >>> table = FrequencyTable.from_rows(["age", "disease"], [(30, d) for d in "abcd"])
     >>> l_diversity(table, quasi_identifiers=["age"], sensitive="disease", variant="entropy").value
@@ -146,13 +146,13 @@ def _entropy(histograms: Histograms) -> tuple[Quantity, float, npt.NDArray[np.fl
         return float(values[worst]), error, values
     if whole == 1:  # no class lies below: exp(0) is the least there is
         return 1, 0.0, values
-    # another class may lie below the whole number by less than the floating error can tell
+    # another class may lie below the whole number by less than the rounding error
     others = _first_below(histograms, values, whole, error, worst)
     return (whole, 0.0, values) if not others else (float(values[worst]), error, values)
 
 
 def _first_below(histograms: Histograms, values: npt.NDArray[np.float64], whole: int, error: float, worst: int) -> bool:
-    """Tell whether some class other than the worst cannot be shown to have at least `whole`."""
+    """Return whether some class other than the worst cannot be shown to have at least `whole`."""
     for index in np.flatnonzero(values <= whole + 2 * error).tolist():
         counts = histograms.counts[histograms.offsets[index] : histograms.offsets[index + 1]].tolist()
         if index != worst and _whole_entropy(counts, float(values[index])) != whole:

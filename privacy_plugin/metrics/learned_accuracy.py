@@ -20,7 +20,7 @@ _TIE = 1e-9  # scores that are closer differ by rounding
 
 
 def require_target(target: object, hierarchies: Hierarchies | None = None) -> None:
-    """Raise if the target is not a name."""
+    """Raise if the target is not the name of a column."""
     require_hierarchies(hierarchies)
     if not isinstance(target, str) or not target:
         raise ParameterError("target must be the name of the column that is predicted")
@@ -28,7 +28,7 @@ def require_target(target: object, hierarchies: Hierarchies | None = None) -> No
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedAccuracy(Measurement):
-    """The accuracy on the original, of what was learned from the generated table and from the original itself."""
+    """Accuracy on the original of naive Bayes trained on the generated table and on the original."""
 
     @property
     def trained_on_original(self) -> Fraction:
@@ -76,16 +76,16 @@ def learned_accuracy(
     target: str,
     hierarchies: Hierarchies | None = None,
 ) -> LearnedAccuracy:
-    """Return the share of the original's rows whose target naive Bayes predicts, trained on the released table.
+    """Return how often naive Bayes, trained on the released table, predicts the original's target.
 
     Predicted is the class c with the largest (n_c + 1) / (n + C) * product over the other attributes of (n_cv + 1) /
     (n_c + V), counted in the released table; C and V are how many classes and values either table has. Dorrestijn
     2018, section 4, table 4 (naive Bayes; Krimp and C4.5 classifiers are not offered). A generalized label counts for
     every value that it stands for in the column's hierarchy, for each with an equal share, and `*` for all of them; it
-    is tested on the raw rows. There C and V count the values that the hierarchy lists too. A tie is a wrong answer, so
-    the share never flatters. Every value is a category, missing ones too: put numbers into bins first. `details` has
+    is tested on the raw rows. There C and V count the values that the hierarchy lists too. A tie counts as wrong, so
+    the share is never too high. Every value is a category, missing ones too: put numbers into bins first. `details` has
     the same, trained on the original it is tested on (not cross-validated, so a little too good), and the share of
-    the largest class, which needs no table at all. Exact fraction. Cost: distinct rows * classes * attributes.
+    the largest class, which needs no released table. Exact fraction. Cost: distinct rows * classes * attributes.
 
     >>> real = FrequencyTable.from_rows(["x", "ill"], [("a", 1), ("a", 1), ("b", 0), ("b", 0), ("b", 1)])
     >>> made = FrequencyTable.from_rows(["x", "ill"], [("a", 1), ("b", 0)])
@@ -96,7 +96,7 @@ def learned_accuracy(
     if target not in attributes:
         raise ColumnError(unknown_name("target", target, attributes))
     if len(attributes) < 2:
-        raise ColumnError("learned_accuracy needs an attribute beside its target")
+        raise ColumnError("learned_accuracy needs at least one attribute other than its target")
     pair = compare_tables(table, original, attributes=attributes, hierarchies=hierarchies, generated=True)
     place = pair.columns.index(target)
     classes = len(pair.domains[place].leaves)

@@ -1,4 +1,4 @@
-"""What a metric returns: a number, how exact it is, what was looked at, and how it is spread over the people."""
+"""The result of a metric: a number, its error, what was measured, and its spread over the people."""
 
 import math
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ _BARS = 24
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spread:
-    """A metric's value in every class (or for every group of equal people), and how many people it concerns."""
+    """A metric's value in every class (or group of equal people), and its number of people."""
 
     values: npt.NDArray[np.float64]
     people: npt.NDArray[np.int64]
 
     def people_where(self, failing: npt.NDArray[np.bool_]) -> int:
-        """How many people are in the classes that a mask selects."""
+        """Return the number of people in the classes that a mask selects."""
         return int(self.people[failing].sum())
 
     def histogram(self) -> list[dict[str, float | int]]:
@@ -37,7 +37,7 @@ class Spread:
             return []
         distinct = np.unique(finite)
         edges = distinct
-        if len(distinct) > _BARS:  # a bar begins at a value that there is, not at 242.99999999999997
+        if len(distinct) > _BARS:  # a bar begins at a value that occurs, not at 242.99999999999997
             edges = np.unique(np.quantile(distinct, np.linspace(0, 1, _BARS + 1), method="lower"))
         bars = np.clip(np.searchsorted(edges, self.values, side="right") - 1, 0, len(edges) - 1)
         people = np.zeros(len(edges), dtype=np.int64)
@@ -47,7 +47,7 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class WorstClass:
-    """One of the worst classes: its rank, value and size; who is in it is told only on request."""
+    """One of the worst classes: rank, value and size; quasi-identifiers only with `reveal`."""
 
     rank: int
     value: Quantity
@@ -96,8 +96,8 @@ class Measurement:
     """The result of a metric.
 
     `value` is a whole number or an exact fraction where the definition is rational; otherwise the truth lies
-    within `error` of it. A limit is judged against the bad end of [`lowest`, `highest`]. `reason` is a
-    sentence about a value that does not explain itself; whoever is told the value is told it too.
+    within `error` of it. A limit is compared with the worse end of [`lowest`, `highest`]. `reason` is a sentence
+    that explains an unusual value; it is shown wherever the value is shown.
     """
 
     metric: str
@@ -173,7 +173,7 @@ def plain(value: Any) -> Any:
 
 
 def about_unit(table: FrequencyTable) -> tuple[str, ...]:
-    """Say what numbers of people are, where one may be in several classes: groups do not tell whose they are."""
+    """Return a note on how people are counted where a person may be in several classes."""
     if table.unit is None:
         return ()
     return (f"people are counted by {table.unit!r}, once in every class that has a row of theirs",)

@@ -1,8 +1,8 @@
-"""The privacy budget at the gate: what the ledger says about the very table that is judged.
+"""The privacy budget of a table's dataset, as recorded in the ledger.
 
 Differential privacy belongs to a mechanism, not to a table: nothing in a table shows that it was drawn with noise. So
-the gate asks the ledger whether exactly this content was recorded as a privately drawn release, and then judges the
-budget of the whole dataset, because everything that was released about it can be put together.
+the gate looks up in the ledger whether exactly this content was recorded as a private release, and compares the budget
+of the whole dataset, because an attacker can combine everything that was released about it.
 """
 
 import math
@@ -20,11 +20,11 @@ from privacy_plugin.metrics.registry import metric
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """What the ledger knows of a recorded table: how it was made, and what its whole dataset has spent.
+    """The ledger entry of a recorded table: how it was made, and what its whole dataset has spent.
 
-    `spends` counts all of the dataset's, `unfinished` those of them whose end was never seen and `tests` those that a
-    test generator drew; `mixed`: they differ in their neighbour relation; `removed`: they all protect a unit added or
-    removed.
+    `spends` counts all of the dataset's, `unfinished` those of them that never reported their end and `tests` those
+    that a test generator drew; `mixed`: they differ in their neighbour relation; `removed`: they all protect a unit
+    added or removed.
     """
 
     dataset: str
@@ -68,7 +68,7 @@ AccountOf = Callable[[FrequencyTable, str, str | None], Account]
 
 
 def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> None:
-    """Refuse a unit or a dataset that is no name, and a delta that is no probability."""
+    """Raise if a unit or a dataset is not a name, or delta is not a probability below 1."""
     for name, text in {"privacy_unit": privacy_unit, "dataset": dataset}.items():
         if (not isinstance(text, str) or not text) and (text is not None or name == "privacy_unit"):
             raise ParameterError(f"{name} must be a name, such as row, not {type(text).__name__}")
@@ -81,7 +81,7 @@ def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> No
     safer="lower",
     attacker="who sees everything that was released about this dataset can change a belief about one unit of it by "
     "a factor of more than e to the power of {limit}",
-    remedy="what is spent does not come back: release less about this dataset from now on, with a smaller epsilon, or "
+    remedy="spent budget cannot be recovered: release less about this dataset in future, with a smaller epsilon, or "
     "have the owner of the dataset accept a larger budget",
     paper="Dwork, McSherry, Nissim, Smith 2006; Dwork et al. 2006 for delta",
     axis="epsilon",
@@ -104,14 +104,14 @@ def privacy_budget(
     (A spend that protects a unit added or removed counts as two steps among others that protect one substituted.)
     Sequential composition (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork, Kenthapadi, McSherry, Mironov, Naor
     2006), exact: right for any mechanisms, chosen in whatever order. Reserved spends count like committed ones.
-    `privacy_unit` is what the budget protects ("row"): budgets of different units say nothing about each other.
-    `account` looks up all columns of the table by content; it refuses a table that no privately drawn release made, so
+    `privacy_unit` is what the budget protects ("row"): budgets of different units cannot be compared.
+    `account` looks up all columns of the table by content; it raises for a table that no private release made, so
     that such a table is never evaluated. `dataset`: the table must have been released under this name. Missing values
     are values. Cost: one digest of the distinct rows.
 
     >>> table = FrequencyTable.from_rows(["sex"], [("f",), ("m",)])
-    >>> books = lambda table, unit, dataset: Account(dataset="visits", epsilon=Fraction(3, 2), delta=0, spends=2)
-    >>> privacy_budget(table, account=books, privacy_unit="row").value
+    >>> ledger = lambda table, unit, dataset: Account(dataset="visits", epsilon=Fraction(3, 2), delta=0, spends=2)
+    >>> privacy_budget(table, account=ledger, privacy_unit="row").value
     Fraction(3, 2)
     """
     table.require_rows()
@@ -146,9 +146,9 @@ def privacy_budget(
 
 
 def _notes(found: Account) -> tuple[str, ...]:
-    notes = ["the budgets of all spends of the dataset add up, whatever was done with what they made"]
+    notes = ["the budgets of all spends of the dataset add up, for any use of their results"]
     if found.assumptions:
-        notes.append(f"its guarantee rests on what nothing here can check: {'; '.join(found.assumptions)}")
+        notes.append(f"its guarantee rests on assumptions that cannot be checked here: {'; '.join(found.assumptions)}")
     if found.mixed:
         notes.append(
             "some of them protect a row substituted and some a row added or removed; the latter count as two steps, so "
@@ -156,13 +156,11 @@ def _notes(found: Account) -> tuple[str, ...]:
         )
     if found.removed:
         notes.append(
-            "it limits what is told by a row being there or not; of what stands in a row that is known to be there, "
-            "twice the epsilon may be told"
+            "it limits what the presence or absence of a row reveals; the content of a row that is known to be present "
+            "is protected with twice the epsilon"
         )
     if found.unfinished:
         notes.append(f"{found.unfinished} of them never reported their end, and count in full")
     if found.tests:
-        notes.append(
-            f"{found.tests} of them were drawn by a test generator: what they made must not be shown to anyone"
-        )
+        notes.append(f"{found.tests} of them were drawn by a test generator: their results must not be published")
     return tuple(notes)

@@ -88,7 +88,7 @@ class Metric:
 
     @property
     def whom(self) -> str:
-        """Whom `attacker` speaks of."""
+        """The subject of the sentence in `attacker`."""
         return "An analyst" if self.kind == "utility" else "An attacker"
 
     def axis_of(self, parameters: Mapping[str, Any]) -> str:

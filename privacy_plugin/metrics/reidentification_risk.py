@@ -16,7 +16,7 @@ Variant = Literal["highest", "average", "share_at_risk"]
 
 
 def require_variant(variant: Variant = "highest", threshold: float | None = None) -> None:
-    """Refuse a variant that does not exist, and a threshold that does not go with it."""
+    """Raise if the variant does not exist or the threshold does not belong to it."""
     if variant not in ("highest", "average", "share_at_risk"):
         raise ParameterError(f"variant must be highest, average or share_at_risk, not {variant!r}")
     if (threshold is not None) != (variant == "share_at_risk"):
@@ -26,9 +26,9 @@ def require_variant(variant: Variant = "highest", threshold: float | None = None
 
 
 def about_threshold(threshold: float | None) -> tuple[str, ...]:
-    """Say so where a threshold asks nothing."""
+    """Return a note for a threshold that no risk can exceed."""
     vacuous = threshold is not None and exact(threshold, what="threshold") == 1
-    return ("no risk is above 1, so that a threshold of 1 counts nobody, whatever the table",) if vacuous else ()
+    return ("no risk is above 1, so a threshold of 1 counts no person of any table",) if vacuous else ()
 
 
 def share_at_risk(candidates: Integers, people: Integers, threshold: float | None) -> Fraction:
@@ -76,7 +76,7 @@ def reidentification_risk(
     variant: Variant = "highest",
     threshold: float | None = None,
 ) -> Measurement:
-    """Return the risk of picking the right row, as the highest, the average, or the share of people above a threshold.
+    """Return the highest or average risk of a right guess, or the share of people above a threshold.
 
     A person in a class of size n has risk 1/n. `highest`: max 1/n. `average`: the mean over people, which is
     classes / people. `share_at_risk`: the share of people with 1/n strictly above `threshold`. El Emam and

@@ -22,14 +22,14 @@ _COMPARED = {
 
 
 def require_variant(variant: Any = "repeated") -> None:
-    """Refuse a share that is not counted."""
+    """Raise if the variant is not one of `VARIANTS`."""
     if variant not in VARIANTS:
         raise ParameterError(unknown_name("variant of repeated_records", str(variant), VARIANTS))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RepeatedRecords(Measurement):
-    """The shares, beside what independent columns would repeat."""
+    """The shares, with what independent columns would repeat for comparison."""
 
     @property
     def repeated(self) -> Fraction:
@@ -71,7 +71,7 @@ class RepeatedRecords(Measurement):
     kind="audit",
     attacker="who takes a generated record of {attributes} for a real one is right more often than {limit}",
     remedy="generate the table with a smaller budget, and look at what independent columns repeat: below that share "
-    "there is nothing to win",
+    "nothing can be gained",
     paper="Dorrestijn 2018, table 5",
     axis="share of rows",
     shows="No more than so many generated records, compared by content, are records of the original.",
@@ -94,8 +94,8 @@ def repeated_records(
     Erratum: the thesis compares row by row and calls a small share an indication of privacy. A share shows neither: a
     shuffled copy must score 1, so rows are compared by content; and independent columns, which reveal nothing about
     how values go together, repeat a share of sum over the original's distinct rows of the product of their values'
-    shares (17% of Adult), stated beside as `if_independent`. Equal means equal: a record that differs in one digit
-    is not counted, so put numbers into bins first. Missing values are a category of their own. Exact fractions; the
+    shares (17% of Adult), stated as `if_independent`. Only equal records count: one that differs in one digit
+    does not, so put numbers into bins first. Missing values are a category of their own. Exact fractions; the
     independent shares are floats. Cost: one sort of the distinct rows of both.
 
     >>> real = FrequencyTable.from_rows(["x"], [("a",), ("a",), ("b",)])
@@ -133,6 +133,6 @@ def repeated_records(
         notes=(
             f"rows drawn from independent columns would repeat {independent['if_independent']:.1%} of the original's, "
             f"{independent['unique_if_independent']:.1%} being records of one person",
-            "a small share is no proof of privacy; the budget that the table was generated with is what protects",
+            "a small share does not prove privacy; only the budget that the table was generated with protects",
         ),
     )

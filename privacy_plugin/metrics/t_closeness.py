@@ -22,9 +22,14 @@ Whole = npt.NDArray[Any]  # whole numbers: int64, or Python's own where 64 bits 
 
 _LARGEST_EXACT = 2**62
 
+_ALPHABETICAL = (
+    "Some of its values are words, taken in alphabetical order (high, low, medium); if they have another order, the "
+    "distance may be larger: give numbers, or a hierarchy as the ground."
+)
+
 
 def require_ground(ground: Ground = "equal") -> None:
-    """Refuse a ground distance that does not exist."""
+    """Raise if the ground distance is neither 'equal' nor 'ordered' nor a hierarchy."""
     if not isinstance(ground, Hierarchy) and ground not in ("equal", "ordered"):
         raise ParameterError("ground must be 'equal', 'ordered' or a hierarchy of the sensitive column")
 
@@ -46,8 +51,8 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
 @metric(
     title="t-closeness",
     safer="lower",
-    attacker="who knows {quasi_identifiers} of such a person learns more about their {sensitive} than the whole "
-    "table tells, by more than the distance {limit}",
+    attacker="who knows {quasi_identifiers} of such a person learns more about their {sensitive} than the "
+    "distribution in the whole table shows, by more than the distance {limit}",
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the skewed classes",
     paper="Li, Li, Venkatasubramanian 2007",
     axis="distance of {sensitive} in the class from the whole table",
@@ -71,7 +76,7 @@ def t_closeness(
     of the `equal` distances on levels 0 to height - 1; the height is the lowest level on which all values are one, so
     that `*` above a named root brings nothing nearer. Li, Li, Venkatasubramanian 2007, section 5. A missing value is a
     value, first in the order; text that is a number has the number's place, as in a CSV file, where all is text. Exact
-    fractions. Needs one row a person. Cost: one grouping of the distinct rows, one more a level of a hierarchy.
+    fractions. Needs one row per person. Cost: one grouping of the distinct rows, one more per level of a hierarchy.
 
     >>> table = FrequencyTable.from_rows(["age", "pay"], [(30, 1), (30, 2), (40, 3), (40, 4)])
     >>> t_closeness(table, quasi_identifiers=["age"], sensitive="pay", ground="ordered").value
@@ -97,12 +102,6 @@ def t_closeness(
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=False),
         reason=_ALPHABETICAL if ground == "ordered" and _has_words(histograms) else "",
     )
-
-
-_ALPHABETICAL = (
-    "Some of its values are words, taken in alphabetical order (high, low, medium); if they have another order, the "
-    "distance may be larger: give numbers, or a hierarchy as the ground."
-)
 
 
 def _has_words(histograms: Histograms) -> bool:
@@ -139,7 +138,10 @@ def _wide(histograms: Histograms, numbers: Integers) -> Whole:
 
 
 def _equal(histograms: Histograms, codes: Integers, values: int) -> Whole:
-    """Sum over a class's values of max(0, n_i * N - t_i * n), with entries of equal code put together first."""
+    """Return the sum over a class's values of max(0, n_i * N - t_i * n).
+
+    Entries of equal code are added first.
+    """
     packed, size = pack([histograms.entry_classes, codes], [len(histograms.classes), values])
     entries, first = group(packed, size)
     counts = _wide(histograms, sum_by(entries, histograms.counts, len(first)))
@@ -153,7 +155,10 @@ def _equal(histograms: Histograms, codes: Integers, values: int) -> Whole:
 
 
 def _ordered(histograms: Histograms) -> Whole:
-    """Sum over i < m of |P_i * N - Q_i * n|, P and Q cumulative; P is constant between a class's own values."""
+    """Return the sum over i < m of |P_i * N - Q_i * n|, P and Q cumulative.
+
+    P is constant between a class's own values.
+    """
     people = int(histograms.classes.sizes.sum())
     last = len(histograms.dictionary) - 1
     place = places(histograms.dictionary)
@@ -185,6 +190,6 @@ def _ordered(histograms: Histograms) -> Whole:
 
 
 def _largest(numerators: Whole, denominators: Whole, values: npt.NDArray[np.float64]) -> Fraction:
-    """The largest fraction: floating point finds the candidates, whole numbers decide among them."""
+    """Return the largest fraction: floating point finds the candidates, whole numbers decide among them."""
     candidates = np.flatnonzero(values >= values.max() * (1 - 1e-12))
     return max({Fraction(int(numerators[i]), int(denominators[i])) for i in candidates.tolist()})

@@ -1,4 +1,4 @@
-"""Unique itemsets: how many combinations of values that one person alone has turn up in a generated table."""
+"""Unique itemsets: combinations of values of one person that occur in a generated table."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ Progress = Callable[[float, int], None]
 
 
 def require_largest(largest: Any = 3) -> None:
-    """Refuse a size that is no number of columns."""
+    """Raise if the largest size is not a number of columns."""
     if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
         raise ParameterError("largest must be a whole number of at least 1: how many columns an itemset may span")
 
 
 @dataclass(frozen=True, kw_only=True)
 class UniqueItemsets(Measurement):
-    """Per size of itemset: how many the original holds exactly once, and how many of those the generated table has."""
+    """Itemsets that the original holds exactly once, and how many are generated, by size."""
 
     @property
     def unique(self) -> tuple[int, ...]:
@@ -94,8 +94,8 @@ def unique_itemsets(
     section 4, table 6, which prints the complement for "random itemsets" that it does not define; here all are counted,
     size by size (`unique`, `reproduced`). Most large sets are unique and unlikely to be hit by chance, so the share
     falls with the size whatever was done for privacy: `if_independent` is the share that as many rows of independent
-    columns would reproduce on average. A missing value is no item. Exact fraction. Cost: a grouping of both tables for
-    every set of columns; more than four billion rows looked at are refused.
+    columns would reproduce on average. A missing value is not an item. Exact fraction. Cost: a grouping of both tables
+    for every set of columns; TooLargeError above four billion visited rows.
 
     >>> real = FrequencyTable.from_rows(["x", "y"], [("a", 1), ("a", 2), ("b", 1), ("b", 1)])
     >>> made = FrequencyTable.from_rows(["x", "y"], [("a", 1), ("b", 1)])
@@ -133,7 +133,7 @@ def unique_itemsets(
             f"rows of independent columns would reproduce {independent:.1%}"
             if everything
             else f"no combination of up to {sizes} columns is held by exactly one row of the original",
-            "a missing value is no item",
+            "a missing value is not an item",
         ),
     )
 
@@ -144,7 +144,7 @@ def _column_sets(columns: int, largest: int) -> Iterator[tuple[int, ...]]:
 
 
 def _of_columns(pair: GeneratedPair, chosen: tuple[int, ...]) -> tuple[int, int, float]:
-    """Return how many itemsets over these columns are unique, how many reproduced, and how many chance would be."""
+    """Return how many itemsets over these columns are unique, reproduced, and expected by chance."""
     known, made, size = pair.packed(chosen)
     held = np.ones(len(known), dtype=bool)
     complete = np.ones(len(made), dtype=bool)
@@ -162,7 +162,7 @@ def _of_columns(pair: GeneratedPair, chosen: tuple[int, ...]) -> tuple[int, int,
 
 
 def _times(packed: Integers, size: int) -> Integers:
-    """Return for every distinct row how many distinct rows have its number; equal numbers are equal itemsets."""
+    """Return how many distinct rows share the packed number, and so the itemset, of each row."""
     if size <= _DENSE:
         return np.bincount(packed, minlength=size)[packed]
     _, groups, counts = np.unique(packed, return_inverse=True, return_counts=True)
@@ -178,7 +178,7 @@ def _among(wanted: Integers, present: Integers, size: int) -> np.ndarray[Any, np
 
 
 def _require_feasible(pair: GeneratedPair, largest: int) -> None:
-    """Refuse more work than a gate can wait for, and say which size would do."""
+    """Raise if the work would take minutes; the message names the largest feasible size."""
     rows, columns = len(pair.original.counts) + len(pair.generated.counts), len(pair.columns)
     steps, feasible = 0, 0
     for size in range(1, largest + 1):

@@ -19,7 +19,7 @@ ASKED = {"quasi_identifiers": ["sex"], "sensitive": "disease"}
 HANNAH, CHARLIE = ("f", 2, "flu"), ("m", 2, "flu")
 
 
-def test_the_implication_that_the_paper_names():
+def test_the_implication_of_the_paper():
     found = pp.disclosure_of_given_knowledge(WARD, **ASKED, implications=[([HANNAH], [CHARLIE])])
     assert (found.value, found.person, found.people) == (Fraction(10, 19), 2, 5)
     assert (found.members, found.held) == ({"sex": "m"}, "flu")
@@ -52,7 +52,7 @@ def test_a_missing_value_is_a_value():
     assert pp.disclosure_of_given_knowledge(frame, **asked, implications=[]).value == Fraction(2, 3)
     rules = [([(None, 1, None)], [(None, 2, None)])]
     found = pp.disclosure_of_given_knowledge(frame, **asked, implications=rules, target=(None, 2, None))
-    assert found.value == 1  # of the two who lack a value, the second is one, whoever the other is
+    assert found.value == 1  # of the two people without a value, one is the second
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,11 @@ def test_a_missing_value_is_a_value():
         ({"implications": [([HANNAH], [("m", 0, "flu")])]}, ParameterError, "numbered from 1 to 5"),
         ({"implications": [([HANNAH], [("m", True, "flu")])]}, ParameterError, "numbered from 1 to 5"),
         ({"implications": [([HANNAH], [("x", 1, "flu")])]}, ParameterError, "a class that the table does not have"),
-        ({"implications": [([HANNAH], [("m", 1, "gout")])]}, ParameterError, "a value that nobody in the table has"),
+        (
+            {"implications": [([HANNAH], [("m", 1, "gout")])]},
+            ParameterError,
+            "a value that does not occur in the table",
+        ),
         ({"implications": [([HANNAH], [(("m", 1), 1, "flu")])]}, ColumnError, "named by 1 values, not 2"),
         ({"implications": [([HANNAH], [({"zip": 1}, 1, "flu")])]}, ColumnError, "named by sex"),
         ({"implications": [], "target": ("m", 9, "flu")}, ParameterError, "the target: people"),
@@ -75,13 +79,13 @@ def test_a_missing_value_is_a_value():
         ({"implications": [], "quasi_identifiers": ["sexx"]}, ColumnError, "did you mean 'sex'"),
     ],
 )
-def test_what_makes_no_sense_is_told_without_quoting_it(given, error, words):
+def test_invalid_claims_raise_without_quoting_a_value(given, error, words):
     with pytest.raises(error, match=words) as caught:
         pp.disclosure_of_given_knowledge(WARD, **{**ASKED, **given})
     assert "gout" not in str(caught.value)
 
 
-def test_an_empty_table_and_a_contradiction_are_refused():
+def test_an_empty_table_and_a_contradiction_raise():
     with pytest.raises(EmptyTableError):
         pp.disclosure_of_given_knowledge(WARD[:0], **ASKED, implications=[])
     impossible = [([("m", 1, value)], [("m", 1, "ovarian cancer")]) for value in set(MEN)]
@@ -89,7 +93,7 @@ def test_an_empty_table_and_a_contradiction_are_refused():
         pp.disclosure_of_given_knowledge(WARD, **ASKED, implications=impossible)
 
 
-def test_more_people_than_can_be_enumerated_are_refused():
+def test_too_many_people_to_enumerate_raise():
     crowd = pd.DataFrame({"sex": ["m"] * 40, "disease": list("abcd") * 10})
     everybody = [("m", number, "a") for number in range(1, 41)]
     with pytest.raises(TooLargeError, match="40 people"):

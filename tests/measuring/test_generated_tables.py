@@ -1,4 +1,4 @@
-"""Audits of generated tables at the gate: one slot for the second table, and a pass that nobody takes for a proof."""
+"""Audits of generated tables at the gate: one slot for the second table, and a pass that is not a proof."""
 
 import json
 from pathlib import Path
@@ -59,11 +59,11 @@ def test_a_policy_of_audits_passes_without_calling_the_table_private() -> None:
     assert not any("people" in reason for reason in reasons)
     assert any("not that the table is private" in note for note in verdict.notes)
     assert verdict.population_fingerprint.columns == ("age", "city", "ill")
-    told = json.dumps(verdict.to_dict(), allow_nan=False)
-    assert "zq" not in told
+    shown = json.dumps(verdict.to_dict(), allow_nan=False)
+    assert "zq" not in shown
 
 
-def test_what_fails_says_whom_it_concerns() -> None:
+def test_a_failure_names_the_people_it_concerns() -> None:
     rules = policy({"repeated_records": {"at_most": 0}}, {"learned_accuracy": {"target": "ill", "above": 1}})
     copied, useless = rules.judge(MADE, population=REAL).reasons
     assert "An attacker who takes a generated record of age, ill for a real one" in copied
@@ -73,8 +73,8 @@ def test_what_fails_says_whom_it_concerns() -> None:
 def test_usefulness_alone_opens_no_gate() -> None:
     with pytest.raises(PolicyError, match="about usefulness"):
         policy({"learned_accuracy": {"target": "ill", "at_least": 0}}, {"itemset_difference": {"at_most": 9}})
-    beside = policy({"k_anonymity": {"at_least": 2}}, {"learned_accuracy": {"target": "ill", "at_least": 0.1}})
-    assert beside.notes == ()
+    both = policy({"k_anonymity": {"at_least": 2}}, {"learned_accuracy": {"target": "ill", "at_least": 0.1}})
+    assert both.notes == ()
 
 
 def test_one_policy_compares_with_one_table() -> None:
@@ -86,7 +86,7 @@ def test_one_policy_compares_with_one_table() -> None:
         pp.Policy(dataset="visits", roles=COLUMNS, requirements=mixed).judge(MADE, population=REAL)
 
 
-def test_without_the_original_the_gate_is_shut() -> None:
+def test_without_the_original_the_gate_is_closed() -> None:
     verdict = policy({"repeated_records": {"at_most": 1}}).judge(MADE)
     assert not verdict.passed
     assert not verdict.evaluated
@@ -151,7 +151,7 @@ def test_a_policy_names_the_original_and_the_released_column_in_order() -> None:
         assert "zq" not in json.dumps(verdict.to_dict(), allow_nan=False)
 
 
-def test_a_prior_narrows_what_is_claimed_and_says_so() -> None:
+def test_a_prior_narrows_the_claim_and_is_noted() -> None:
     line = {"channel": CHANNEL, "prior": ["1/2", "1/2"], "attributes": ["truth", "shown"], "at_most": 0.7}
     (finding,) = policy({"epsilon_dependence": line}, columns=PAIRED).judge(pairs(75, 25)).findings
     assert finding.passed  # ln 2; without the prior it is ln 3
@@ -183,8 +183,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     passed = CliRunner().invoke(app, ask)
     assert passed.exit_code == 0, passed.output
     assert "not that the table is private" in " ".join(passed.output.replace("│", " ").split())
-    told = json.loads(CliRunner().invoke(app, [*ask, "--json"]).stdout)
-    assert [finding["passed"] for finding in told["findings"]] == [True, True]
+    found = json.loads(CliRunner().invoke(app, [*ask, "--json"]).stdout)
+    assert [finding["passed"] for finding in found["findings"]] == [True, True]
     copied = CliRunner().invoke(app, ["check", str(tmp_path / "real.csv"), *ask[2:]])
     assert copied.exit_code == 1
     assert "repeated records (repeated) is 1" in " ".join(copied.output.replace("│", " ").split())

@@ -91,7 +91,7 @@ def test_weights_of_the_line_override_the_roles():
     assert own.digest != policy({"below": 0.9}).digest
 
 
-def test_a_policy_without_danger_would_pass_anything_and_is_refused():
+def test_a_policy_without_danger_raises():
     columns = {"city": "quasi_identifier", "age": "insensitive", "disease": "insensitive"}
     with pytest.raises(PolicyError, match="needs a column with the role sensitive"):
         policy({"below": 0.3}, columns=columns)
@@ -110,18 +110,18 @@ def test_a_policy_without_danger_would_pass_anything_and_is_refused():
         {"roles": {"age": "identifier"}, "below": 0.3},
     ],
 )
-def test_senseless_lines_are_refused_when_the_policy_is_read(line):
+def test_invalid_lines_raise_when_the_policy_is_read(line):
     with pytest.raises(PolicyError, match="requirement 1"):
         policy(line)
 
 
-def test_a_column_that_is_no_attribute_closes_the_gate():
+def test_a_column_that_is_not_an_attribute_closes_the_gate():
     finding = policy({"danger": {"town": 1}, "below": 0.9}).judge(PEOPLE).findings[0]
     assert finding.status == "not_evaluated"
     assert "unknown column in danger 'town'" in finding.reason
 
 
-def test_a_line_of_yaml_with_everything_reads_back_as_the_same(tmp_path):
+def test_a_policy_line_with_every_option_is_read_back_the_same(tmp_path):
     (tmp_path / "city.csv").write_text("Bern;west;*\nBasel;north;*\n")
     (tmp_path / "policy.yaml").write_text(
         """
@@ -203,7 +203,7 @@ def test_dagster_shows_it_as_a_check():
     assert "who knows some of city, age, disease of a person" in results[1].description
 
 
-def test_the_command_line_judges_it(tmp_path: Path):
+def test_the_command_line_evaluates_it(tmp_path: Path):
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     line = "requirements: [{privacy_score: {statistic: average, below: LIMIT}}]\n"
     columns = "dataset: ward\ncolumns: {city: quasi_identifier, age: quasi_identifier, disease: sensitive}\n"

@@ -61,7 +61,7 @@ def test_codes_of_one_table_for_the_other_by_hand():
     assert found.details["original_grows_by"] == pytest.approx(12 * 2 / (6 * pair_bits) - 1)
 
 
-def test_equal_content_has_no_difference_whatever_the_order():
+def test_equal_content_has_no_difference_in_any_order():
     data = pd.DataFrame({"x": list("aabbc") * 4, "y": [1, 1, 2, 2, 1] * 4})
     found = pp.compression_difference(data.sample(frac=1, random_state=1), attributes=["x", "y"], original=data)
     assert found.value == 0
@@ -69,7 +69,7 @@ def test_equal_content_has_no_difference_whatever_the_order():
     assert 0 < found.original <= 1.2
 
 
-def test_rows_without_items_and_nonsense_are_refused():
+def test_rows_without_items_and_invalid_options_raise():
     nothing = pd.DataFrame({"x": pd.Series([None, None], dtype=object), "y": pd.Series([None, None], dtype=object)})
     with pytest.raises(ParameterError):
         pp.compression_difference(nothing, attributes=["x", "y"], original=nothing)

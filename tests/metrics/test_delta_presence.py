@@ -66,7 +66,7 @@ def test_presence_is_anti_monotone(both: Any, at: tuple[int, int]) -> None:
         assert here.minimum <= general.minimum <= general.maximum <= here.maximum
 
 
-def test_regions_of_different_generality_are_told_apart() -> None:
+def test_regions_of_different_generality_are_distinguished() -> None:
     population = [(30, "Bern"), (30, "Genf"), (41, "Bern"), (55, "Bern"), (55, "Chur")]
     table = [("young", "*"), ("old", "Bern")]
     found = found_in(table, population, hierarchies=HIERARCHIES)
@@ -74,7 +74,7 @@ def test_regions_of_different_generality_are_told_apart() -> None:
     assert (found.minimum, found.maximum) == (min(expected), max(expected)) == (0, Fraction(1, 2))
 
 
-def test_classes_that_overlap_are_refused() -> None:
+def test_overlapping_classes_raise() -> None:
     with pytest.raises(ParameterError, match="2 people of the population fit more than one class"):
         found_in([("young", "Bern"), (30, "Bern")], [(30, "Bern"), (30, "Bern"), (41, "Chur")], hierarchies=HIERARCHIES)
 
@@ -85,24 +85,24 @@ def test_rows_that_the_population_lacks_are_an_error_without_values() -> None:
         ([(30, "Bern")] * 3, "1 of the table's 1 classes"),
         ([(30, "Bern"), (97131, "Chur"), (41, "Zqtown")], "2 of the table's 3 classes"),
     ):
-        with pytest.raises(ParameterError, match=lacking) as told:
+        with pytest.raises(ParameterError, match=lacking) as raised:
             found_in(table, population)
-        assert "97131" not in str(told.value)
-        assert "Zqtown" not in str(told.value)
+        assert "97131" not in str(raised.value)
+        assert "Zqtown" not in str(raised.value)
     finding = pp.require("delta_presence", between=(0, 1)).judge(
         table_of([(30, "Bern")] * 3), quasi_identifiers=COLUMNS, population=table_of(population)
     )
     assert finding.status == "not_evaluated"
 
 
-def test_types_that_differ_between_the_tables_are_told() -> None:
+def test_types_that_differ_between_the_tables_are_named_in_the_error() -> None:
     visits = pd.DataFrame({"zip": ["8001", "8002"]})
     register = pd.DataFrame({"zip": [8001.0, 8002.0, None]})
     with pytest.raises(ParameterError, match=r"'zip' holds text in the table and numbers in the population: read both"):
         pp.delta_presence(visits, population=register, quasi_identifiers=["zip"])
 
 
-def test_codes_read_as_numbers_are_not_masked() -> None:
+def test_codes_read_as_numbers_raise() -> None:
     """02138 read as 2138 would be counted among the people of 2138*: the class would look larger than it is."""
     visits = pd.DataFrame({"zip": ["213**"]})
     register = pd.DataFrame({"zip": [2138, 21380, 21381]})
@@ -159,7 +159,7 @@ def test_exact_where_floating_point_ties() -> None:
     assert found.minimum == Fraction(1, 3)
 
 
-def test_row_order_and_index_play_no_part() -> None:
+def test_row_order_and_index_do_not_matter() -> None:
     generator = random.Random(3)
     population = [(n % 5, "ab"[n % 2]) for n in range(60)]
     table = population[:21]
@@ -218,9 +218,9 @@ def test_a_generalized_release_against_the_original_register() -> None:
     assert (finding.measurement.minimum, finding.measurement.maximum) == (0, Fraction(1, 2))
     assert not policy.judge(visits, population=register).passed
     assert policy.judge(visits).findings[0].status == "not_evaluated"
-    told = json.dumps(verdict.to_dict())
-    assert "Bern" not in told
-    assert "[20, 40)" not in told
+    shown = json.dumps(verdict.to_dict())
+    assert "Bern" not in shown
+    assert "[20, 40)" not in shown
 
 
 def test_the_verdict_binds_the_population_it_was_compared_with() -> None:
@@ -239,7 +239,7 @@ def test_the_verdict_binds_the_population_it_was_compared_with() -> None:
     assert compared.judge(register.iloc[:1], fingerprint=True).population_fingerprint is None
 
 
-def test_unknown_columns_and_units_are_refused() -> None:
+def test_unknown_columns_and_units_raise() -> None:
     frame = pd.DataFrame({"age": [30], "city": ["Bern"], "person": [1]})
     with pytest.raises(ColumnError):
         pp.delta_presence(frame, population=frame[["age"]], quasi_identifiers=COLUMNS)

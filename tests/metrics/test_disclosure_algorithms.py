@@ -182,7 +182,7 @@ def test_every_class_equals_brute_force_over_negations(table: list[list[str]], k
         assert Fraction(top, bottom) == oracle.negation_maximum(table, knowledge, bucket)
 
 
-def test_thousands_of_exactly_tied_histograms_are_told_apart() -> None:
+def test_thousands_of_exactly_tied_histograms_are_compared() -> None:
     generator = np.random.default_rng(3)
     counts = np.sort(generator.integers(20, 30, size=(4_000, 6)), axis=1)
     counts[:, 0], counts[:, -1] = 1, 30  # denied five values, everybody has the sixth or the target's: odds of 1 : 30
@@ -199,7 +199,7 @@ def test_negations_compare_close_fractions_exactly() -> None:
     assert negation_curve(**close, knowledge=0) == (Fraction(large + 1, 2 * large + 1),)
 
 
-def test_exact_values_tell_apart_what_floats_cannot() -> None:
+def test_exact_values_distinguish_what_floats_cannot() -> None:
     extras = [[2, 2, 0, 1, 1, 2], [3, 3, 1, 2, 2, 2], [2, 1, 2, 2, 0, 1], [3, 2, 3, 3, 3, 1]]
     histograms = [[2**40 + extra for extra in bucket] for bucket in extras]
     assert list(exact_disclosure_curve(**csr(histograms), knowledge=3)) == oracle.partition_curve(histograms, 3)
@@ -261,7 +261,7 @@ def test_target_and_facts_may_have_to_lie_in_different_buckets() -> None:
     assert {atom.bucket for atom in witness.antecedents} == {1}
 
 
-def test_ties_beyond_the_limit_are_refused() -> None:
+def test_ties_beyond_the_limit_raise() -> None:
     tied = csr([[3, 3 - extra, 1 + extra] for extra in range(3)])
     assert exact_disclosure_curve(**tied, knowledge=0, limit=4)[0] == Fraction(3, 7)
     with pytest.raises(TooLargeError, match="limit=0"):
@@ -290,7 +290,7 @@ def test_exact_values_survive_thousands_of_buckets() -> None:
         ([0, 1], [1], 1.0, ParameterError),
     ],
 )
-def test_refuses_what_is_not_a_table(
+def test_arguments_that_are_not_a_table_raise(
     offsets: list[int], counts: list[int], knowledge: int, error: type[Exception]
 ) -> None:
     for function in (disclosure_curve, exact_disclosure_curve, negation_curve, disclosure_witness):

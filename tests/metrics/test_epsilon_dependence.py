@@ -92,7 +92,7 @@ def test_posteriors_of_two_outcomes_may_differ_by_more_than_epsilon():
     assert posterior[1] / posterior[0] <= factor**2
 
 
-def test_rounded_rows_are_scaled_and_the_error_says_so():
+def test_rounded_rows_are_scaled_and_widen_the_error():
     thirds = np.full((2, 3), 1 / 3)
     thirds[1] = [0.5, 0.25, 0.25]
     found = pp.epsilon_dependence(thirds)
@@ -104,7 +104,7 @@ def test_rounded_rows_are_scaled_and_the_error_says_so():
     "wrong",
     [[], [[]], [[0.5, 0.4]], [[1, 0], [1]], [[2, -1]], "matrix", 5, [["a", "b"]], [[float("nan"), 1]], [5, 6]],
 )
-def test_what_is_no_channel_is_refused(wrong):
+def test_invalid_channels_raise(wrong):
     with pytest.raises(ParameterError):
         pp.epsilon_dependence(wrong)
 
@@ -164,7 +164,7 @@ def test_rows_alike_are_the_closed_form_and_two_values_are_a_count():
     assert pp.count_dependence(chances)[1] == pp.histogram_dependence([2, 1], row_probabilities=rows)
 
 
-def test_histograms_of_different_rows_refuse_nonsense():
+def test_invalid_histograms_of_different_rows_raise():
     half = ["1/2", "1/2"]
     for wrong in ({}, {"value_probabilities": half, "row_probabilities": [half] * 2}, {"row_probabilities": [half]}):
         with pytest.raises(ParameterError):
@@ -175,7 +175,7 @@ def test_histograms_of_different_rows_refuse_nonsense():
         pp.histogram_dependence([200, 200], row_probabilities=[half] * 399 + [["1/3", "2/3"]])
 
 
-def test_exact_releases_refuse_nonsense():
+def test_invalid_arguments_of_exact_releases_raise():
     for wrong in ([2], ["-1/2"], []):
         with pytest.raises(ParameterError):
             count_dependence(wrong)
@@ -212,7 +212,7 @@ def test_an_audit_bounds_from_below():
     assert independent.to_dict()["bound"] == "lower"
 
 
-def test_the_bounds_hold_together_as_often_as_they_say():
+def test_the_bounds_hold_together_with_the_stated_confidence():
     """300 audits of randomized response at 90%: more than 60 wrong ones have a chance below 1e-7."""
     generator = np.random.default_rng(7)
     wrong = 0
@@ -237,7 +237,7 @@ def test_an_audit_is_what_exact_tails_prove(pairs, copies, confidence):
     assert found == pytest.approx(least_epsilon(rows, Fraction(str(confidence))), abs=1e-8)
 
 
-def test_audits_refuse_nonsense():
+def test_invalid_arguments_of_an_audit_raise():
     with pytest.raises(ColumnError):
         pp.audit_channel(pairs(3, 1), original="truth", released="truth")
     with pytest.raises(ColumnError, match="shown"):
@@ -264,7 +264,7 @@ def test_a_gate_takes_the_declared_epsilon_and_the_data_can_only_refute_it():
     assert not never_seen.passed  # the data look harmless; the declared channel is not
 
 
-def test_a_gate_without_a_channel_or_with_other_values_is_shut():
+def test_a_gate_without_a_channel_or_with_other_values_is_closed():
     with pytest.raises(ParameterError, match="channel"):
         pp.require("epsilon_dependence", at_most=1)
     three = pd.DataFrame([("a", "a"), ("b", "b"), ("c", "a")], columns=["truth", "shown"])
@@ -282,7 +282,7 @@ IDENTITY = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     ("channel", "prior", "rows"),
     [
         (IDENTITY, [1, 0, 0], 1),  # two values occur where the prior says that all are one
-        ([["1/2", "1/2", 0], ["1/2", "1/2", 0], [0, 0, 1]], [HALF, HALF, 0], 500),  # the third is no excuse
+        ([["1/2", "1/2", 0], ["1/2", "1/2", 0], [0, 0, 1]], [HALF, HALF, 0], 500),  # the prior excludes the third
         ([[1, 0]] * 2, None, 1),  # a value was released that no original can become
     ],
 )

@@ -27,7 +27,7 @@ def test_the_metrics_one_by_one(pair):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_a_shuffled_copy_is_seen_for_what_it_is():
+def test_a_shuffled_copy_is_recognized():
     data = pd.DataFrame({"x": range(20), "y": [0, 1] * 10})
     found = pp.audit_generated(data, generated=data.iloc[::-1], columns=["x", "y"])
     assert found.records.repeated == found.records.unique_repeated == found.unique_itemsets.value == 1
@@ -35,7 +35,7 @@ def test_a_shuffled_copy_is_seen_for_what_it_is():
     assert found.accuracy is None
 
 
-def test_nonsense_is_refused():
+def test_invalid_options_raise():
     data = pd.DataFrame({"x": ["a"]})
     for wrong in ({"support": 0}, {"support": 2}, {"largest": 0}, {"compression_support": 0}, {"target": ""}):
         with pytest.raises(ParameterError):

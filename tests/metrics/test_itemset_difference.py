@@ -46,7 +46,7 @@ def test_an_itemset_the_original_does_not_have_is_infinitely_far():
     assert (found.nfd, found.details["nfd_lost"]) == (0.5, None)
 
 
-def test_nonsense_is_refused():
+def test_invalid_options_raise():
     for wrong in ({"support": 0}, {"support": 2}, {"support": -1}, {"support": "x"}, {"variant": "kept"}):
         with pytest.raises(ParameterError):
             pp.require("itemset_difference", at_most=0.1, **wrong)

@@ -52,13 +52,13 @@ def test_many_rows_fill_several_words():
     assert as_dictionary(closed_itemsets(**apart, support=40)) == oracle.closed(naive, [1] * 300, 40)
 
 
-def test_an_item_that_everybody_has_is_kept():
+def test_an_item_of_every_row_is_kept():
     data = grouped([(0, 1), (0, 2), (0,)])
     assert as_dictionary(closed_itemsets(**data, support=1))[frozenset({0})] == 3
     assert as_dictionary(frequent_itemsets(**data, support=3)) == {frozenset({0}): 3}
 
 
-def test_limits_and_nonsense():
+def test_limits_and_invalid_arguments():
     data = grouped([(0, 1, 2)])
     for mine in (frequent_itemsets, closed_itemsets):
         with pytest.raises(ParameterError):

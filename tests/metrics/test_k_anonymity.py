@@ -53,13 +53,13 @@ def test_missing_values_are_one_category_of_their_own_and_suppressed_ones_anothe
 @pytest.mark.parametrize(
     "index", [[0, 0, 0, 0, 0], [9, 3, 7, 1, 5], list("edcba"), pd.MultiIndex.from_product([[1], range(5)])]
 )
-def test_the_index_takes_no_part(index):
+def test_the_index_is_ignored(index):
     frame = pd.DataFrame({"age": [30, 30, 41, 41, 41]}, index=index)
     assert k_of(frame, "age") == 2
     assert k_of(frame[frame.age == 30], "age") == 2
 
 
-def test_numbers_and_text_are_never_one_class_and_whole_floats_are_no_other_number():
+def test_numbers_and_text_are_two_classes_and_whole_floats_equal_integers():
     assert k_of(pd.DataFrame({"age": [39, "39", True, 1]}, dtype=object), "age") == 1
     assert k_of(pd.DataFrame({"age": pd.Series([39, 39.0], dtype=object)}), "age") == 2
 
@@ -72,7 +72,7 @@ def test_whole_numbers_stay_exact_where_floating_point_does_not():
     assert pp.require("k_anonymity", at_least=large).judge(table, quasi_identifiers=["age"]).passed
 
 
-def test_worst_classes_are_told_by_number_only_unless_asked():
+def test_worst_classes_are_shown_by_number_unless_revealed():
     table = FrequencyTable.from_rows(["age"], [("marker-a",), ("marker-b",), ("marker-b",)])
     found = k_anonymity(table, quasi_identifiers=["age"])
     assert "marker" not in str(found.to_dict())
@@ -103,19 +103,19 @@ def test_people_with_several_rows_count_once():
         ({"quasi_identifiers": ["a"], "unit": "c"}, ColumnError),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(given, error):
+def test_invalid_columns_raise_with_their_names(given, error):
     frame = pd.DataFrame({"a": [1, 1], "b": [2, 2]})
     with pytest.raises(error):
         pp.k_anonymity(frame, **given)
 
 
-def test_any_sequence_of_names_will_do():
+def test_any_sequence_of_names_is_accepted():
     frame = pd.DataFrame({"a": [1, 1], "b": [2, 2]})
     for names in (("a", "b"), frame.columns, (name for name in "ab"), {"a": 1, "b": 2}):
         assert pp.k_anonymity(frame, quasi_identifiers=names).value == 2
 
 
-def test_nothing_is_no_table():
+def test_an_empty_table_raises():
     with pytest.raises(EmptyTableError):
         pp.k_anonymity(pd.DataFrame({"a": []}), quasi_identifiers=["a"])
     with pytest.raises(SourceError):

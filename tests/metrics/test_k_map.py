@@ -48,6 +48,6 @@ def test_one_row_may_hide_among_many_people() -> None:
         assert finding.passed is (people == 11)
 
 
-def test_a_row_of_nobody_is_an_error() -> None:
+def test_a_row_outside_the_population_raises() -> None:
     with pytest.raises(ParameterError, match="1 of the table's 1 classes"):
         k_map(table_of([(41, "Bern")]), quasi_identifiers=COLUMNS, population=table_of([(30, "Bern")]))

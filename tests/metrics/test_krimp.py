@@ -54,7 +54,7 @@ def test_more_than_64_items():
     assert found.length == pytest.approx(length)
 
 
-def test_nonsense_is_refused():
+def test_invalid_options_raise():
     data = grouped([(0, 1)])
     candidates = frequent_itemsets(**grouped([(0, 5)]), support=1)
     with pytest.raises(ParameterError):

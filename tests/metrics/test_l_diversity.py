@@ -87,7 +87,7 @@ def test_a_class_just_below_a_whole_number_hides_behind_one_that_has_it():
 @pytest.mark.parametrize(
     ("counts", "c", "expected"),
     [
-        ([3, 2, 1], 3, 2),  # 3 < 3 * 3, but not 3 < 3 * 1: a tie is no "less than"
+        ([3, 2, 1], 3, 2),  # 3 < 3 * 3, but not 3 < 3 * 1: a tie is not "less than"
         ([3, 2, 1], "31/10", 3),
         ([3, 3, 3], 1, 2),
         ([3, 3, 3], 2, 3),
@@ -115,13 +115,13 @@ def test_a_missing_sensitive_value_is_a_value():
 
 
 @pytest.mark.parametrize("counts", [[5, 0], [5, -1], [5, 1.5], [5], [5, 1, 1], [True, True]])
-def test_a_value_that_nobody_has_is_no_diversity(counts):
+def test_an_absent_value_does_not_count_as_diversity(counts):
     with pytest.raises(ParameterError, match="count"):
         FrequencyTable.from_rows(["q", "s"], [("a", 1), ("a", 2)], counts=counts)
 
 
 @pytest.mark.parametrize("index", [[0, 0, 0, 0], [3, 1, 2, 0], list("dcba")])
-def test_the_index_takes_no_part(index):
+def test_the_index_is_ignored(index):
     frame = pd.DataFrame({"q": ["a", "a", "b", "b"], "s": ["x", "y", "x", "z"]}, index=index)
     for variant in ("distinct", "entropy"):
         assert pp.l_diversity(frame, quasi_identifiers=["q"], sensitive="s", variant=variant).value == 2
@@ -141,21 +141,21 @@ def test_the_index_takes_no_part(index):
         {"variant": ["distinct"]},
     ],
 )
-def test_senseless_options_are_refused_before_data_is_read(given):
+def test_invalid_options_raise_before_data_is_read(given):
     with pytest.raises(ParameterError):
         pp.l_diversity(object(), quasi_identifiers=["q"], sensitive="s", **given)
     with pytest.raises(ParameterError):
         pp.require("l_diversity", at_least=2, **given)
 
 
-def test_the_sensitive_column_is_one_column_and_no_quasi_identifier():
+def test_the_sensitive_column_is_one_column_and_not_a_quasi_identifier():
     frame = pd.DataFrame({"q": [1, 1], "s": ["a", "b"]})
     for sensitive in ("q", ["s"], None, "t", 1):
         with pytest.raises(ColumnError):
             pp.l_diversity(frame, quasi_identifiers=["q"], sensitive=sensitive)
 
 
-def test_rows_of_one_person_are_refused():
+def test_several_rows_per_person_raise():
     frame = pd.DataFrame({"q": [1, 1], "s": ["a", "b"], "person": [1, 1]})
     with pytest.raises(ParameterError, match="unit"):
         pp.l_diversity(frame, quasi_identifiers=["q"], sensitive="s", unit="person")

@@ -81,11 +81,11 @@ def test_neither_order_of_rows_nor_of_columns_matters():
     assert len(set(found)) == 1
 
 
-def test_nonsense_is_refused(monkeypatch):
+def test_invalid_options_raise(monkeypatch):
     data = pd.DataFrame({"x": ["a", "b"], "y": [1, 2]})
     with pytest.raises(ColumnError, match="did you mean 'y'"):
         pp.learned_accuracy(data, attributes=["x", "y"], original=data, target="yy")
-    with pytest.raises(ColumnError, match="beside its target"):
+    with pytest.raises(ColumnError, match="other than its target"):
         pp.learned_accuracy(data, attributes=["y"], original=data, target="y")
     for target in (None, "", 3):
         with pytest.raises(ParameterError, match="target"):

@@ -113,7 +113,7 @@ def test_a_missing_sensitive_value_is_a_value():
     assert found.witness.words(reveal=True).endswith("(q 1), a class of 4 people, with probability 0.5 (1/2): missing.")
 
 
-def test_the_witness_in_words_names_nobody_unless_asked():
+def test_the_sentence_of_a_witness_contains_no_value_unless_revealed():
     found = disclosure_of(WARD, knowledge=1)
     assert str(found.witness) == (
         "An attacker who knows this implication names disease of person 1 of class 1, a class of 5 people, with "
@@ -145,7 +145,7 @@ def test_facts_about_other_people_are_implications():
     assert len(found.witness.facts) == 6
 
 
-def test_values_that_only_fractions_tell_apart():
+def test_values_that_differ_only_in_exact_fractions():
     many = 2**50
     first = Fraction(many + 1, 2 * many + 1)
     for attacker in ("implications", "negations"):
@@ -170,7 +170,7 @@ def test_values_that_only_fractions_tell_apart():
         {"knowledge": 1, "k": 2},
     ],
 )
-def test_senseless_options_are_refused_before_data_is_read(options):
+def test_invalid_options_raise_before_data_is_read(options):
     with pytest.raises(ParameterError):
         pp.maximum_disclosure(object(), quasi_identifiers=["q"], sensitive="s", **options)
     with pytest.raises(ParameterError):
@@ -180,7 +180,7 @@ def test_senseless_options_are_refused_before_data_is_read(options):
 @pytest.mark.parametrize(
     "limit", [{"below": 1.5}, {"below": -0.1}, {"at_least": 0.5}, {}, {"below": 0.5, "at_most": 1}]
 )
-def test_senseless_limits_are_refused(limit):
+def test_invalid_limits_raise(limit):
     with pytest.raises(ParameterError):
         pp.require("maximum_disclosure", knowledge=1, **limit)
 
@@ -196,7 +196,7 @@ def test_columns_are_checked():
         pp.maximum_disclosure(frame[:0], quasi_identifiers=["q"], sensitive="s", knowledge=1)
 
 
-def test_more_facts_than_can_be_computed_are_refused_only_where_they_make_a_difference():
+def test_too_many_facts_raise_only_where_they_matter():
     wide = FrequencyTable.from_rows(["q", "s"], [(0, number) for number in range(300)])
     asked = {"quasi_identifiers": ["q"], "sensitive": "s"}
     with pytest.raises(TooLargeError, match="100 facts"):
@@ -207,12 +207,12 @@ def test_more_facts_than_can_be_computed_are_refused_only_where_they_make_a_diff
     assert maximum_disclosure(narrow, knowledge=101, **asked).value == 1
 
 
-def test_ties_beyond_the_limit_leave_a_bound_that_the_gate_judges_by(monkeypatch):
+def test_ties_beyond_the_limit_leave_an_error_bound_that_the_gate_uses(monkeypatch):
     monkeypatch.setattr("privacy_plugin.metrics.maximum_disclosure.exact_disclosure.solve.__kwdefaults__", {"limit": 0})
     found = of_counts([3, 3, 1], [3, 2, 2], knowledge=1)
     assert (found.exact, found.notes) == (
         False,
-        ("too many classes tie to be told apart exactly; the value has an error bound",),
+        ("too many classes tie for an exact comparison; the value has an error bound",),
     )
     assert found.lowest <= Fraction(3, 4) <= found.highest
     assert not pp.require("maximum_disclosure", knowledge=1, below=0.75).limit.holds(found)
@@ -256,7 +256,7 @@ def test_a_policy_line_from_end_to_end(tmp_path: Path):
     assert (second.status, second.value) == ("passed", Fraction(2, 3))
     assert first.reason == (
         "maximum disclosure (knowledge=3, disease) is 1, below 0.6 is required. 10 of 10 people (100.0%) do not meet "
-        "it. An attacker who knows sex of everybody, and as many further facts as the requirement grants, can name "
+        "it. An attacker who knows sex of everybody, and as many further facts as the requirement assumes, names "
         "disease of such a person with a probability that reaches 0.6. To fix it: merge classes by generalizing a "
         "quasi-identifier further, suppress the most exposed classes, or publish the table in buckets."
     )

@@ -1,12 +1,12 @@
-"""What a measurement tells of its spread."""
+"""The histogram of a measurement."""
 
 import numpy as np
 
 from privacy_plugin.metrics.measurement import Spread
 
 
-def test_bars_begin_at_values_that_there_are():
-    """An edge between two values, or beside one by rounding, would count people before the bar that they belong to."""
+def test_bars_begin_at_values_that_occur():
+    """An edge between two values, or next to one by rounding, would count people in the wrong bar."""
     values = np.arange(1, 1001, 3, dtype=np.float64)
     bars = Spread(values=values, people=np.ones(len(values), dtype=np.int64)).histogram()
     edges = [bar["from"] for bar in bars]

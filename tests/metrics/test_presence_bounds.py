@@ -59,7 +59,7 @@ def test_a_bound_that_a_decimal_states_is_that_decimal() -> None:
         {"research_size": 701},
     ],
 )
-def test_bounds_refuse_what_makes_no_sense(wrong: dict[str, Any]) -> None:
+def test_invalid_bounds_raise(wrong: dict[str, Any]) -> None:
     asked = {"prior": 0.07, "gain": 0.01, "drop": 0.02, "population_size": 10_000, "research_size": 400}
     with pytest.raises(ParameterError):
         presence_bounds(**{**asked, **wrong})

@@ -117,9 +117,9 @@ def test_coverage_can_be_required() -> None:
     assert reported.details["expected_people_uncovered"] == pytest.approx(1)
     assert confidence_of(rows, delta=(0, 1), coverage="required", **given).value == 1
     assert confidence_of(rows, delta=(0, 0.9), **given).notes == ()
-    assert "whatever the table" in confidence_of(rows, delta=(0, 1), **given).notes[0]
+    assert "holds for any table" in confidence_of(rows, delta=(0, 1), **given).notes[0]
     covered = confidence_of([(1, 1)] * 2 + [(2, 2)] * 2, delta=(0.2, 1), coverage="required", **given)
-    assert (covered.value, covered.details["uncovered_possible_tuples"]) == (1, 0)  # nobody is outside
+    assert (covered.value, covered.details["uncovered_possible_tuples"]) == (1, 0)  # the table is the population
 
 
 def test_a_generalized_value_has_the_people_of_its_leaves() -> None:
@@ -142,7 +142,7 @@ def test_values_are_found_by_their_text_because_files_have_text_only() -> None:
 
 
 @pytest.mark.parametrize("twice", [{1: 90, "1": 10}, {None: 90, "": 10}, {True: 90, "True": 10}])
-def test_a_value_listed_twice_is_refused_before_it_is_written_once(twice: dict[Any, int]) -> None:
+def test_a_value_listed_twice_raises_before_it_is_written(twice: dict[Any, int]) -> None:
     # A policy's suite and a saved plan write values as text, and would keep one of the two counts.
     given: dict[str, Any] = {"population_size": 200, "delta": (0, 0.1)}
     with pytest.raises(ParameterError, match="same text"):
@@ -153,7 +153,7 @@ def test_a_value_listed_twice_is_refused_before_it_is_written_once(twice: dict[A
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**53, 2**70, 10.0, True])
-def test_a_population_that_cannot_be_counted_exactly_is_refused_before_data_is_read(size: Any) -> None:
+def test_a_population_too_large_for_exact_counts_raises_before_data_is_read(size: Any) -> None:
     with pytest.raises(ParameterError, match="population_size must be a whole number"):
         pp.require("presence_confidence", marginals={"c0": {1: 1}}, population_size=size, delta=(0, 0.1), at_least=0.5)
 
@@ -175,9 +175,9 @@ def test_a_population_that_cannot_be_counted_exactly_is_refused_before_data_is_r
     ],
 )
 def test_knowledge_that_contradicts_the_table_is_an_error(rows: Any, marginals: Any, words: str) -> None:
-    with pytest.raises(pp.PrivacyPluginError, match=words) as told:
+    with pytest.raises(pp.PrivacyPluginError, match=words) as raised:
         confidence_of(rows, marginals=marginals, population_size=10, delta=(0, 0.5), hierarchies={"c0": HIERARCHY})
-    assert "97131" not in str(told.value)
+    assert "97131" not in str(raised.value)
 
 
 def test_marginals_that_list_only_the_tables_values_do() -> None:
@@ -204,7 +204,7 @@ def test_marginals_from_a_table_or_frame() -> None:
         )
 
 
-def test_a_requirement_says_nothing_of_the_values_and_reads_back(tmp_path: Any) -> None:
+def test_a_requirement_shows_no_value_and_is_read_back_the_same(tmp_path: Any) -> None:
     marginals = {"age": {"zq30": 60, "zq41": 40}}
     asked: dict[str, Any] = {"population_size": 100, "delta": (0, "1/3"), "at_least": 0.9}
     requirement = pp.require("presence_confidence", marginals=marginals, **asked)

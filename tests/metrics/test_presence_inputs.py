@@ -47,7 +47,7 @@ def test_edges() -> None:
     assert (lower[0], upper[0]) == (0.0, 0.0)
 
 
-def test_equal_classes_get_equal_answers_whatever_the_order_of_attributes() -> None:
+def test_equal_classes_get_equal_answers_in_any_order_of_attributes() -> None:
     lower, upper = presence_confidence_bounds(
         marginals=[[30, 40, 100], [40, 100, 30]], research_count=[2, 2], others=100, delta_low=0.1, delta_high=0.25
     )
@@ -86,13 +86,13 @@ ASKED: dict[str, Any] = {"marginals": [2, 3], "research_count": 1, "others": 5, 
         {"delta_low": "0.1"},
     ],
 )
-def test_refuses_what_makes_no_sense(wrong: dict[str, Any]) -> None:
+def test_invalid_arguments_raise(wrong: dict[str, Any]) -> None:
     for function in (presence_confidence_bounds, exact_presence_confidence, paper_confidence, minimum_dominant_subset):
         with pytest.raises(ParameterError):
             function(**{**ASKED, **wrong})
 
 
-def test_refuses_an_unknown_method_and_switches_out_of_range() -> None:
+def test_unknown_methods_and_limits_out_of_range_raise() -> None:
     with pytest.raises(ParameterError, match="window"):
         presence_confidence_bounds(**ASKED, method="windows")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="sigma_cut"):

@@ -69,7 +69,7 @@ def test_people_who_are_suppressed_in_the_marginals_are_not_everybody() -> None:
     assert pp.presence_confidence(visits, marginals={"v": {"*": 0, "b": 10}}, **known).value == 1
 
 
-def test_a_label_that_stays_the_same_group_is_no_matter() -> None:
+def test_a_label_that_stays_the_same_group_is_accepted() -> None:
     alike = TableHierarchy({"a": ("a", "u", "*"), "b": ("b", "u", "*"), "c": ("c", "c", "*")})
     register = pd.DataFrame({"v": ["a"] * 4 + ["b"] * 4 + ["c"] * 2})
     for shown, people in (("a", 4), ("u", 8), ("c", 2), ("*", 10)):
@@ -108,7 +108,7 @@ def test_never_safer_than_the_table_and_the_population_generalized_alike(data: s
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(data=st.data(), paths=hierarchies())
-def test_confidence_counts_the_people_of_the_tables_level_or_refuses(data: st.DataObject, paths: Any) -> None:
+def test_confidence_counts_the_people_of_the_tables_level_or_raises(data: st.DataObject, paths: Any) -> None:
     population = data.draw(st.lists(st.sampled_from(LEAVES), min_size=2, max_size=9))
     size, level = data.draw(st.integers(1, len(population) - 1)), data.draw(st.integers(0, len(paths["a"])))
     rows = [at_level(value, paths, level) for value in population]

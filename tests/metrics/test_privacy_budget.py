@@ -51,17 +51,17 @@ def test_a_recorded_release_within_the_budget_passes() -> None:
     assert details["words"] == "epsilon 0.75, delta 1e-07 a row; composed over 1 spend"
     assert details["neighbours"] == "tables that differ in one row"
     assert details["assumptions"] == ["n is public"]
-    assert "rests on what nothing here can check: n is public" in " ".join(finding.measurement.notes)
+    assert "rests on assumptions that cannot be checked here: n is public" in " ".join(finding.measurement.notes)
 
 
-def test_what_is_judged_is_the_whole_dataset() -> None:
+def test_the_budget_is_that_of_the_whole_dataset() -> None:
     ledger = booked(spend(epsilon=0.75), spend(epsilon=0.5, made=1), spend(epsilon=9, dataset="others", made=1))
     finding = judged(ledger)
     assert (finding.status, finding.value) == ("failed", Fraction(5, 4))
-    assert "what is spent does not come back" in finding.reason
+    assert "spent budget cannot be recovered" in finding.reason
 
 
-def test_a_reservation_counts_and_is_spoken_of() -> None:
+def test_a_reservation_counts_and_is_noted() -> None:
     finding = judged(booked(spend(epsilon=0.75), spend(epsilon=0.25, ended=False)))
     assert finding.passed
     assert finding.value == 1
@@ -76,13 +76,13 @@ def test_releases_under_two_neighbour_relations_are_counted_for_the_stronger_one
     assert "the total holds for a row substituted" in " ".join(finding.measurement.notes)
 
 
-def test_an_amount_for_a_row_added_or_removed_says_what_it_does_not_limit() -> None:
+def test_a_budget_for_a_row_added_or_removed_notes_what_it_does_not_limit() -> None:
     ledger = booked()
     ledger.set_cap(dataset="visits", unit="row", epsilon=1)
     relation = {"neighbours": "added or removed", "epsilon": 1}
     number = ledger.reserve(dataset="visits", unit="row", mechanism="test", **relation)
     ledger.commit(number, Release(private=True, fingerprints=(PRINTS[0],)))
-    assert "twice the epsilon may be told" in " ".join(judged(ledger).measurement.notes)
+    assert "is protected with twice the epsilon" in " ".join(judged(ledger).measurement.notes)
     assert "twice the epsilon" not in " ".join(judged(booked(spend())).measurement.notes)
 
 
@@ -93,7 +93,7 @@ def test_of_two_datasets_with_the_same_release_neither_hides_the_other() -> None
     assert judged(ledger, delta=1e-6, dataset="visits").passed
 
 
-def test_too_much_delta_is_an_infinite_epsilon_and_says_so() -> None:
+def test_too_much_delta_is_an_infinite_epsilon_with_a_reason() -> None:
     finding = judged(booked(spend(epsilon=0.1, delta=1e-6), spend(epsilon=0.1, delta=1e-6, made=1)), delta=1e-6)
     assert (finding.status, finding.value) == ("failed", math.inf)
     assert "delta 2e-06 a row; a delta of at most 1e-06 is accepted" in finding.reason
@@ -137,7 +137,7 @@ def test_the_order_of_rows_and_columns_changes_nothing() -> None:
     assert judged(booked(spend()), TABLES[0].iloc[::-1][["sex", "age"]]).passed
 
 
-def test_an_empty_table_and_a_missing_ledger_stay_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_table_or_a_missing_ledger_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged(booked(spend()), TABLES[0].iloc[:0]).status == "not_evaluated"
     monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER", raising=False)
     finding = pp.require("privacy_budget", privacy_unit="row", at_most=1).judge(TABLES[0])
@@ -145,7 +145,7 @@ def test_an_empty_table_and_a_missing_ledger_stay_closed(monkeypatch: pytest.Mon
     assert "PRIVACY_PLUGIN_LEDGER" in finding.reason
 
 
-def test_the_environment_says_where_the_ledger_is(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_variable_locates_the_ledger(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"sqlite:///{tmp_path / 'secret.db'}"
     monkeypatch.setenv("PRIVACY_PLUGIN_LEDGER", address)
     asked = pp.require("privacy_budget", privacy_unit="row", at_most=1)
@@ -181,12 +181,12 @@ def test_the_environment_says_where_the_ledger_is(tmp_path: Any, monkeypatch: py
         {"unit": "row"},
     ],
 )
-def test_nonsense_is_refused_before_anything_is_asked(wrong: dict[str, Any]) -> None:
+def test_invalid_options_raise_before_the_ledger_is_read(wrong: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         pp.require("privacy_budget", **{"privacy_unit": "row", "at_most": 1, **wrong})
 
 
-def test_a_policy_asks_for_its_own_dataset() -> None:
+def test_a_policy_names_its_own_dataset() -> None:
     def policy(**line: Any) -> pp.Policy:
         return pp.Policy.from_dict(
             {

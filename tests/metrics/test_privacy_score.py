@@ -84,7 +84,7 @@ def test_scores_follow_the_definition(people, likelihood, danger, saturation, co
 
 @steady
 @given(rows, st.sampled_from(["average", "maximum"]), st.sampled_from([Fraction(1), Fraction(1, 3)]))
-def test_weights_of_nought_and_one_give_exact_fractions(people, statistic, saturation):
+def test_weights_of_zero_and_one_give_exact_fractions(people, statistic, saturation):
     roles = {"smoker": "sensitive", "city": "quasi_identifier", "age": "quasi_identifier"}
     danger = {"smoker": 1, "city": 0, "age": 0, "disease": 1}
     expected = oracle.table_scores(
@@ -118,7 +118,7 @@ def test_the_worked_examples(people, expected):
     assert found.threshold_count(0.75) == sum(value == Fraction(3, 4) for value in exact)
 
 
-def test_a_row_inside_another_is_an_ordinary_row():
+def test_a_row_that_is_a_subset_of_another_is_scored():
     """The thesis' program drops it and prints 0.6875."""
     assert pp.privacy_score(letters("abcd", "abce", "abcf", "abde", "ab"), attributes=list("abcdef")).value == Fraction(
         41, 60
@@ -135,7 +135,7 @@ def test_example_6_2_two_attributes_that_always_come_together():
     assert scores(third) == pytest.approx([0.5, 0.5, 0, 0])
 
 
-def test_example_2_33_a_table_can_be_2_anonymous_and_give_a_secret_away():
+def test_example_2_33_a_2_anonymous_table_can_disclose_a_value():
     frame = pd.DataFrame(
         {"qi": ["ab", "ab", "c", "c"], "d": [True, True, False, False], "e": [True, False, True, False]}
     )
@@ -171,7 +171,7 @@ def test_the_two_anonymizing_counterexample():
     assert scores(letters("abc", "c", "a", "b"), **weights) == pytest.approx([0.5, 0, 0, 0])
 
 
-def test_generalizing_what_is_not_surely_known_can_raise_a_score():
+def test_generalizing_a_column_with_likelihood_below_1_can_raise_a_score():
     """Erratum: with l < 1 even full-domain generalization can: 31 is better known than 30."""
     likelihood = {"age": {30: 0.1, 31: 1, 40: 1}, "disease": 0}
     rows = [(30, "flu"), (31, "flu"), (40, "gout")]
@@ -228,7 +228,7 @@ def test_generalizing_everybody_alike_never_raises_a_score(people, ages, cities,
 
 @steady
 @given(st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8))
-def test_somebody_inside_somebody_else_scores_no_higher(people):
+def test_a_person_whose_attributes_are_a_subset_scores_no_higher(people):
     frame = pd.DataFrame([{name: name in person for name in "abcde"} for person in people])
     found = scores(frame, likelihood={"a": 0.5, "b": 0.1}, danger={"c": 0.5})
     for one, small in enumerate(people):
@@ -239,7 +239,7 @@ def test_somebody_inside_somebody_else_scores_no_higher(people):
 
 @steady
 @given(rows, st.integers(0, 2**30))
-def test_the_order_of_rows_and_columns_takes_no_part(people, seed):
+def test_the_order_of_rows_and_columns_does_not_matter(people, seed):
     frame = pd.DataFrame(people, dtype=object)
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(frame))
@@ -262,7 +262,7 @@ def test_with_roles_alone_the_score_counts_what_a_class_has_in_common(people):
     assert found.tolist() == [0.5 if values == 1 else 0.0 for values in classes]
 
 
-def test_partial_inference_lets_most_people_stand_for_all():
+def test_partial_inference_needs_only_a_share_of_the_people():
     frame = pd.DataFrame({"city": ["Bern"] * 20, "disease": ["flu"] * 19 + ["gout"]})
     options = {"attributes": ["city", "disease"], "roles": {"city": "quasi_identifier", "disease": "sensitive"}}
     assert pp.privacy_score(frame, **options).maximum == 0
@@ -273,7 +273,7 @@ def test_partial_inference_lets_most_people_stand_for_all():
     assert pp.privacy_score(frame, confidence=0.96, **options).maximum == 0
 
 
-def test_what_everybody_has_follows_from_nothing():
+def test_attributes_of_every_person_follow_from_the_empty_set():
     found = pp.privacy_score(pd.DataFrame({"city": ["Bern", "Bern"], "age": [1, 2]}), attributes=["city", "age"])
     assert found.value == Fraction(1, 2)
     assert found.witness(0).known == ()
@@ -294,7 +294,7 @@ def test_a_witness_reaches_the_score(people, person, confidence):
         assert row[attribute.column] == attribute.value
 
 
-def test_a_witness_of_a_confidence_that_no_float_states_names_what_follows():
+def test_a_witness_of_a_confidence_without_exact_float_has_its_inferences():
     frame = pd.DataFrame({"ill": ["flu"] * 5 + ["gout"]})
     found = pp.privacy_score(frame, attributes=["ill"], confidence="5/6")
     assert found.witness(0).words() == "Anybody learns ill: weight 0.4545, true of 5 people."

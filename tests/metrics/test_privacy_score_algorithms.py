@@ -93,13 +93,13 @@ def test_the_worked_examples(words, expected, algorithm):
         assert [exact_score(relation, row=int(row))[0] for row in relation.inverse] == expected
 
 
-def test_what_everybody_has_follows_from_nothing():
+def test_attributes_of_every_person_follow_from_the_empty_set():
     relation = relation_of([{0, 1}, {0}], [Fraction(1, 2), 1], [1, 1])
     found = witnesses(relation, rows=[int(relation.inverse[1])])[0]
     assert (found.known, found.inferred, found.weight) == ((), (0,), 0.5)
 
 
-def test_without_attributes_that_matter_nobody_is_at_risk():
+def test_without_attributes_that_matter_every_score_is_zero():
     nothing = make_relation(matrix=np.zeros((3, 0), dtype=bool), likelihood=[], danger=[])
     harmless = relation_of([{0}, {1}, {0, 1}], [0, 0], [0, 0])
     for empty in (nothing, harmless):
@@ -173,7 +173,7 @@ def test_the_algorithms_agree_on_larger_random_relations(density, rows):
     assert lattice.lower.max() > 0
 
 
-def test_wrong_parameters_are_refused_before_any_work():
+def test_invalid_parameters_raise_before_any_work():
     relation = relation_of([{0}, {1}], [1, 1], [1, 1])
     for parameters in ({"saturation": 0}, {"confidence": 0}, {"confidence": 1.1}, {"budget": 0}):
         with pytest.raises(ParameterError):
@@ -189,7 +189,7 @@ def test_wrong_parameters_are_refused_before_any_work():
         score(one_hot(), algorithm="lattice")
 
 
-def test_malformed_relations_are_refused():
+def test_malformed_relations_raise():
     good = {"likelihood": [1, 1], "danger": [1, 1]}
     with pytest.raises(EmptyTableError):
         make_relation(matrix=np.zeros((0, 2), dtype=bool), **good)

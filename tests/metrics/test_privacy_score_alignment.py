@@ -1,4 +1,4 @@
-"""Scores beside the rows of a frame, of whatever kind, index and types."""
+"""Scores aligned with the rows of a frame, for any kind, index and types."""
 
 import pandas as pd
 import polars as pl
@@ -10,7 +10,7 @@ from tests.metrics.score_frames import ROLES, VISITS, score
 
 
 @pytest.mark.parametrize("index", [[3, 1, 0, 2], [7, 7, 7, 7], list("dcba")])
-def test_scores_are_aligned_with_rows_whatever_the_index(index):
+def test_scores_are_aligned_with_rows_for_any_index(index):
     found = score(VISITS, roles=ROLES)
     assert found.of(VISITS.set_axis(index)).tolist() == [0.5, 0.5, 0, 0]
     assert found.of(VISITS.set_axis(index)[::-1]).tolist() == [0, 0, 0.5, 0.5]
@@ -39,6 +39,6 @@ def test_equal_values_of_other_types_are_found():
     found = score(frame)
     other = pd.DataFrame({"age": pd.array([41, 30, None], dtype="Int64"), "day": ["2024-01-02", "2024-01-01", None]})
     with pytest.raises(ParameterError, match="2 of 3 rows"):
-        found.of(other)  # text is no date
+        found.of(other)  # text is not a date
     other["day"] = pd.to_datetime(other["day"])
     assert found.of(other).tolist() == found.of(frame)[[2, 0, 1]].tolist()

@@ -68,7 +68,7 @@ def test_a_budget_turns_a_long_search_into_an_interval(rows, algorithm):
 
 
 @pytest.mark.parametrize(("confidence", "algorithm"), [(1.0, "search"), (1.0, "words"), (0.8, "search")])
-def test_wherever_the_budget_ends_the_interval_holds(confidence, algorithm):
+def test_the_interval_holds_at_any_budget(confidence, algorithm):
     relation = one_hot(60)
     exact = score(relation, confidence=confidence, algorithm=algorithm)
     assert exact.exact

@@ -28,20 +28,20 @@ def test_a_missing_boolean_is_not_held_and_any_other_missing_value_is_a_value():
     assert (last.known, last.known_attributes[0].value) == (("smoker",), None)
 
 
-def test_a_boolean_column_is_one_attribute_where_somebody_says_true_or_false():
+def test_a_boolean_column_with_missing_values_is_one_attribute():
     everybody = pd.DataFrame({"ill": [True, True], "city": ["Bern", "Basel"]})
     assert score(everybody).value == Fraction(1, 2)
     assert score(everybody).details["attributes"] == 3
-    nobody = everybody.assign(ill=False)
-    assert score(nobody).value == 0
+    healthy = everybody.assign(ill=False)
+    assert score(healthy).value == 0
     unknown = pd.DataFrame({"ill": [None, None], "city": ["Bern", "Basel"]})
     assert score(unknown).value == Fraction(1, 2)  # nothing says it is a boolean: missing is a value all have
     mixed = pd.DataFrame({"ill": pd.Series([True, 1, "yes"], dtype=object)})
     assert score(mixed).details["attributes"] == 3
 
 
-def test_a_number_beside_its_text_is_refused():
-    """To whoever reads them both are one value, and all who live in Bern have it."""
+def test_a_number_and_its_text_in_one_column_raise():
+    """A reader sees one value, and all people of Bern have it."""
     twins = pd.DataFrame({"ill": pd.Series([250, "250"], dtype=object), "city": "Bern"})
     with pytest.raises(ColumnError, match="written like another"):
         score(twins)
@@ -60,7 +60,7 @@ def test_numbers_are_binned_by_boundaries_or_by_the_first_level_of_a_hierarchy()
     assert weighed.of(frame).tolist() == [0.25, 0.25, 0.5, 0.5]
 
 
-def test_many_numbers_that_are_not_binned_are_said():
+def test_many_numbers_without_bins_are_noted():
     frame = pd.DataFrame({"age": range(30), "x": [1] * 30})
     assert any("bins" in note for note in score(frame).notes)
     assert not score(frame, bins={"age": [0, 100]}).notes
@@ -107,7 +107,7 @@ def test_a_generalized_value_holds_the_leaves_below_it(tree, values, expected):
         assert {leaf for leaf, held in zip(leaves, line, strict=True) if held} == expected[value]
 
 
-def test_leaves_of_a_file_are_found_as_text_and_others_refused():
+def test_leaves_of_a_file_are_found_as_text_and_other_values_raise():
     tree = pp.tree_hierarchy({"young": ["17", "18"], "old": ["70"]})
     leaves, holds = leaves_held(tree, [17, "young"], column="age")
     assert (leaves, holds.tolist()) == (("17", "18"), [[True, False], [True, True]])

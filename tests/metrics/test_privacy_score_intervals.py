@@ -11,7 +11,7 @@ from tests.metrics.score_frames import ROLES, VISITS, score, wide
 
 @pytest.mark.parametrize("statistic", ["average", "maximum", "threshold_share"])
 @pytest.mark.parametrize("budget", [1, 300])
-def test_an_interval_is_judged_by_its_bad_end(statistic, budget):
+def test_a_limit_is_compared_with_the_worse_end_of_an_interval(statistic, budget):
     options = {
         "likelihood": {"c5": 0.4, "c30": 0.3, "c8": 0.2, "c3": 0.5, "c2": 0.1},
         "statistic": statistic,
@@ -34,7 +34,7 @@ def test_an_interval_is_judged_by_its_bad_end(statistic, budget):
     assert not limited.judge(frame, attributes=list(frame)).passed
 
 
-def test_without_a_budget_there_is_one_all_the_same(monkeypatch):
+def test_the_default_budget_applies_without_one(monkeypatch):
     frame = wide()
     assert score(frame).parameters["budget"] > 10**9
     monkeypatch.setattr(import_module("privacy_plugin.metrics.privacy_score.metric"), "DEFAULT_BUDGET", 300)
@@ -45,7 +45,7 @@ def test_without_a_budget_there_is_one_all_the_same(monkeypatch):
     assert all(combination.weight > 0 for combination in cut.combinations)
 
 
-def test_a_limit_at_the_very_value_is_met_exactly():
+def test_a_limit_equal_to_the_value_is_met():
     for limit, passed in (({"at_most": 0.5}, True), ({"below": 0.5}, False), ({"below": 0.51}, True)):
         finding = pp.require("privacy_score", statistic="maximum", roles=ROLES, **limit).judge(
             VISITS, attributes=["city", "disease"]

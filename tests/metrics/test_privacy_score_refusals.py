@@ -1,4 +1,4 @@
-"""What the privacy score refuses, in words that name no value."""
+"""Errors of the privacy score; no message quotes a value."""
 
 import pytest
 
@@ -44,13 +44,13 @@ from tests.metrics.score_frames import VISITS, score
         ({"liklihood": {}}, ParameterError, "liklihood"),
     ],
 )
-def test_what_makes_no_sense_is_refused_without_naming_a_value(options, error, words):
+def test_invalid_options_raise_without_quoting_a_value(options, error, words):
     with pytest.raises(error, match=words) as refused:
         score(VISITS, **options)
     assert not {"Genf", "Nyon", "Bern", "Basel", "flu"} & set(str(refused.value).replace("'", " ").split())
 
 
-def test_nothing_to_look_at_is_refused():
+def test_tables_without_rows_or_attributes_raise():
     with pytest.raises(EmptyTableError):
         score(VISITS[:0])
     with pytest.raises(ColumnError):
@@ -59,8 +59,8 @@ def test_nothing_to_look_at_is_refused():
         pp.privacy_score(VISITS, attributes=["town"])
 
 
-def test_a_person_who_is_not_there_has_no_witness():
+def test_a_witness_of_an_unknown_person_raises():
     found = score(VISITS)
     for person in (-1, len(found.counts), 0.5, "0"):
-        with pytest.raises(ParameterError, match="no person"):
+        with pytest.raises(ParameterError, match="does not exist"):
             found.witness(person)

@@ -1,4 +1,4 @@
-"""What a score tells: people, combinations of columns, its progress, and no value unless asked."""
+"""The result of the score: people, combinations of columns, progress, and no value unless revealed."""
 
 import json
 from fractions import Fraction
@@ -11,7 +11,7 @@ from privacy_plugin.measuring.measure import reporting
 from tests.metrics.score_frames import ROLES, VISITS, score, wide
 
 
-def test_nothing_of_the_table_is_told_unless_asked():
+def test_no_value_of_the_table_is_shown_unless_revealed():
     frame = pd.DataFrame(
         {"city": ["marker-a", "marker-b", "marker-b"], "disease": ["marker-c", "marker-d", "marker-d"]}
     )
@@ -44,7 +44,7 @@ def test_people_are_counted_not_distinct_rows():
     assert (found.value, found.threshold_count(0.5), found.rows) == (Fraction(2, 5), 8, 10)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     seen = []
     pp.privacy_score(wide(), attributes=list(wide()), progress=lambda share, steps: seen.append((share, steps)))
     assert seen[-1][0] == 1

@@ -13,7 +13,7 @@ from tests.oracles import score as oracle
 
 @steady
 @given(cases(), st.data())
-def test_a_person_inside_another_does_not_score_higher(case, data):
+def test_a_person_whose_attributes_are_a_subset_does_not_score_higher(case, data):
     """Proposition 3.12, without the thesis' assumption that no person lies inside another."""
     found = score(case.relation, **case.parameters).lower[case.relation.inverse]
     for one, small in enumerate(case.people):

@@ -56,11 +56,11 @@ def test_written_weights_read_back(values, otherwise):
 
 
 @pytest.mark.parametrize("values", [("otherwise",), (30, "30"), (None, ""), (True, "true")])
-def test_weights_that_would_read_back_as_others_are_not_written(values):
+def test_weights_that_would_be_read_back_for_other_values_raise(values):
     """The danger of one value, written and read, would be that of another one, or of all."""
     danger = {("disease", value): 0 if value == values[0] else 1 for value in values}
     frame = pd.DataFrame({"disease": pd.Series([*values, "flu"], dtype=object), "city": range(len(values) + 1)})
-    if None in values or len(values) == 1:  # a number beside its text is not measured
+    if None in values or len(values) == 1:  # a number and its text in one column raise
         expected = oracle.table_scores(frame.to_dict("records"), danger=lambda name: Fraction(danger.get(name, 1)))
         assert score(frame, danger=danger).of(frame).tolist() == pytest.approx([float(value) for value in expected])
     for refused in (danger, {**danger, "disease": 0}):
@@ -68,7 +68,7 @@ def test_weights_that_would_read_back_as_others_are_not_written(values):
             pp.require("privacy_score", at_most=0.3, danger=refused).to_dict()
 
 
-def test_a_value_is_found_by_its_text_where_that_names_only_one():
+def test_a_value_is_found_by_its_text_where_the_text_is_unique():
     frame = pd.DataFrame({"age": [30, 41], "city": ["Bern", "Basel"]})
     assert score(frame, danger={"age": {"30": 0, "41": 0}}).value == score(frame, danger={"age": 0}).value
     twins = pd.DataFrame({"age": pd.Series([30, True, "true"], dtype=object), "x": [1, 2, 3]})

@@ -103,7 +103,7 @@ def test_with_several_rows_a_person_only_the_highest_risk_is_defined():
         {"variant": "share_at_risk", "threshold": "0.1"},
     ],
 )
-def test_senseless_options_are_refused_before_data_is_read(given):
+def test_invalid_options_raise_before_data_is_read(given):
     with pytest.raises(ParameterError):
         pp.reidentification_risk(object(), quasi_identifiers=["q"], **given)
     with pytest.raises(ParameterError):
@@ -135,8 +135,8 @@ def test_merging_classes_never_raises_a_risk(given_rows):
         assert risk_of(merged, *options) <= risk_of(given_rows, *options)
 
 
-def test_a_threshold_that_counts_nobody_says_so():
+def test_a_threshold_that_no_risk_exceeds_is_noted():
     everybody = pd.DataFrame({"a": range(5)})
     found = pp.reidentification_risk(everybody, quasi_identifiers=["a"], variant="share_at_risk", threshold=1)
     assert found.value == 0
-    assert "counts nobody" in found.notes[0]
+    assert "counts no person" in found.notes[0]

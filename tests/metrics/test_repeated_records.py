@@ -1,4 +1,4 @@
-"""Repeated records, by content and never by place, beside what chance repeats."""
+"""Repeated records, compared by content and never by position, and with chance."""
 
 from fractions import Fraction
 
@@ -37,7 +37,7 @@ def test_a_shuffled_copy_is_a_copy():
         assert found.value == 1
 
 
-def test_independent_columns_repeat_what_is_stated_beside():
+def test_independent_columns_repeat_the_stated_share():
     """2,000 rows of shuffled columns: a share further than 0.05 from its mean has a chance below 1e-4."""
     generator = np.random.default_rng(3)
     real = pd.DataFrame({name: generator.integers(0, 6, 2_000) for name in "abcd"})
@@ -47,7 +47,7 @@ def test_independent_columns_repeat_what_is_stated_beside():
     assert float(found.value) == pytest.approx(found.if_independent, abs=0.05)
 
 
-def test_missing_is_a_category_and_a_boolean_is_no_number():
+def test_missing_is_a_category_and_a_boolean_is_not_a_number():
     real = pd.DataFrame({"x": [1, None, 3], "y": ["a", "a", "a"]})
     made = pd.DataFrame({"x": [None, 3.0, 4], "y": ["a", "a", "a"]})
     assert pp.repeated_records(made, attributes=["x", "y"], original=real).value == Fraction(2, 3)
@@ -72,7 +72,7 @@ def test_a_copy_in_which_numbers_became_text_is_not_new():
         pp.repeated_records(copy, attributes=["x"], original=original)
 
 
-def test_nonsense_is_refused():
+def test_invalid_options_raise():
     data = pd.DataFrame({"x": ["a"], "y": ["b"]})
     with pytest.raises(ParameterError, match="needs the original table"):
         pp.require("repeated_records", at_most=1) and pp.repeated_records(data, attributes=["x"], original=None)

@@ -115,7 +115,7 @@ def test_a_root_that_is_written_out_does_not_bring_values_nearer():
         assert measured.value == Fraction(1, 2)
 
 
-def test_a_value_outside_the_hierarchy_is_refused_without_being_named():
+def test_a_value_outside_the_hierarchy_raises_without_being_quoted():
     with pytest.raises(HierarchyError) as caught:
         t_of([("a", "flu"), ("b", "marker")], pp.tree_hierarchy(DISEASES))
     assert "marker" not in str(caught.value)
@@ -123,7 +123,7 @@ def test_a_value_outside_the_hierarchy_is_refused_without_being_named():
 
 
 @pytest.mark.parametrize("ground", ["order", None, 1, {"tree": 1}, ["equal"]])
-def test_an_unknown_ground_is_refused_before_data_is_read(ground):
+def test_an_unknown_ground_raises_before_data_is_read(ground):
     with pytest.raises(ParameterError):
         pp.t_closeness(object(), quasi_identifiers=["q"], sensitive="s", ground=ground)
     with pytest.raises(ParameterError):
@@ -131,13 +131,13 @@ def test_an_unknown_ground_is_refused_before_data_is_read(ground):
 
 
 @pytest.mark.parametrize("index", [[0, 0, 0, 0], [3, 1, 2, 0]])
-def test_the_index_takes_no_part(index):
+def test_the_index_is_ignored(index):
     frame = pd.DataFrame({"q": ["a", "a", "b", "b"], "s": [1, 2, 3, 4]}, index=index)
     for ground, expected in (("equal", Fraction(1, 2)), ("ordered", Fraction(1, 3))):
         assert pp.t_closeness(frame, quasi_identifiers=["q"], sensitive="s", ground=ground).value == expected
 
 
-def test_rows_of_one_person_are_refused():
+def test_several_rows_per_person_raise():
     frame = pd.DataFrame({"q": [1, 1], "s": ["a", "b"], "person": [1, 1]})
     with pytest.raises(ParameterError, match="unit"):
         pp.t_closeness(frame, quasi_identifiers=["q"], sensitive="s", unit="person")

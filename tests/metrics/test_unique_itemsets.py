@@ -35,7 +35,7 @@ def test_many_values_are_sorted_instead_of_counted(monkeypatch):
     assert pp.unique_itemsets(made, attributes=list("abcd"), original=real, largest=4).details == dense.details
 
 
-def test_a_copy_reproduces_everything_and_nothing_unique_is_nothing_reproduced():
+def test_a_copy_reproduces_everything_and_without_unique_itemsets_the_share_is_zero():
     data = pd.DataFrame({"x": range(20), "y": [0, 1] * 10})
     assert pp.unique_itemsets(data.iloc[::-1], attributes=["x", "y"], original=data).value == 1
     twice = pd.concat([data, data])
@@ -44,7 +44,7 @@ def test_a_copy_reproduces_everything_and_nothing_unique_is_nothing_reproduced()
     assert "held by exactly one row" in found.notes[0]
 
 
-def test_too_much_work_is_refused_with_what_would_do(monkeypatch):
+def test_too_much_work_raises_with_a_feasible_size(monkeypatch):
     data = pd.DataFrame({name: [0, 1, 2] for name in "abcdef"})
     monkeypatch.setattr(module, "_MOST_STEPS", 200)
     with pytest.raises(TooLargeError, match="choose largest=2"):
@@ -54,17 +54,17 @@ def test_too_much_work_is_refused_with_what_would_do(monkeypatch):
         pp.unique_itemsets(data, attributes=list("abcdef"), original=data)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     data = pd.DataFrame({f"c{n}": [0, 1, 2] for n in range(10)})
-    told: list[float] = []
+    reported: list[float] = []
     module.unique_itemsets(
         pp.frequency_table(data, list(data)),
         attributes=list(data),
         original=pp.frequency_table(data, list(data)),
-        progress=lambda share, _: told.append(share),
+        progress=lambda share, _: reported.append(share),
     )
-    assert told == sorted(told)
-    assert 0 < told[0] <= told[-1] <= 1
+    assert reported == sorted(reported)
+    assert 0 < reported[0] <= reported[-1] <= 1
 
 
 @pytest.mark.parametrize("largest", [0, -1, 1.5, True, "3"])

@@ -1,4 +1,4 @@
-"""Every way to divide people into buckets, and what a deal tells those who replay it, from the definitions alone."""
+"""Every way to divide people into buckets, and what a deal reveals to those who replay it, by definition."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -60,8 +60,8 @@ def published(world: World, buckets: Sequence[int]) -> Published:
 def replayed(values: World, deals: Callable[[World], Iterator[Sequence[int]]]) -> dict[Published, Counter[World]]:
     """Run a program, which in each world deals people to buckets in equally likely ways, in every world.
 
-    Returns, for everything that can be published, how often each world leads to it: to somebody who knows the program
-    and held all worlds equally likely before, these are the odds of the worlds afterwards.
+    Returns, for everything that can be published, how often each world leads to it: to an attacker who knows the
+    program and held all worlds equally likely before, these are the odds of the worlds afterwards.
     """
     odds: dict[Published, Counter[World]] = {}
     for world in worlds(values):

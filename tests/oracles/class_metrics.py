@@ -184,7 +184,7 @@ def least_loss(
     most_suppressed: Fraction,
     is_good_alone: Callable[[list[Row], Sequence[Row]], bool] = lambda members, table: True,
 ) -> Fraction | None:
-    """Try every node: leave out the classes that are not good alone, then those that are not good beside the others.
+    """Try every node: leave out the classes that are not good alone, then those that are not good among the others.
 
     What is left is judged again as a table of its own.
 

@@ -85,10 +85,10 @@ def sharp_bound(*, k: int, beta: float, choice: float, epsilon: float, largest: 
     for n in range(k, largest + 1):
         seen = {j: comb(n - 1, j - 1) * beta**j * (1 - beta) ** (n - j) for j in range(1, n + 1)}
         bad = [j for j in seen if j >= k and j > r * (n - j)]
-        told = sum(seen[j] * exp(choice * j / (2 * k)) * (1 - r * (n - j) / j) for j in bad)
+        revealed = sum(seen[j] * exp(choice * j / (2 * k)) * (1 - r * (n - j) / j) for j in bad)
         drawn = sum(seen[j] * exp(choice * j / (2 * k)) for j in bad)
         for j in seen.keys() - bad:
             least = min(0, j - k + 1) if interpolated else j if j >= k else 0
             drawn += seen[j] * exp(choice * least / (2 * k))
-        found = max(found, beta * told / drawn)
+        found = max(found, beta * revealed / drawn)
     return found

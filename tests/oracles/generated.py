@@ -1,4 +1,4 @@
-"""A generated table beside its original, counted row by row and itemset by itemset."""
+"""A generated table and its original, counted row by row and itemset by itemset."""
 
 import math
 from collections import Counter

@@ -65,7 +65,7 @@ def confidence(
 
 
 def uncovered_tuples(table: list[Row], marginals: list[Counter[Any]], group: Any) -> int:
-    """Original tuples that somebody outside the table may have, and that no published row covers."""
+    """Original tuples that a person outside the table may have, and that no published row covers."""
     published = {tuple(group(i, value) for i, value in enumerate(row)) for row in table}
     held = [Counter(group(i, row[i]) for row in table) for i in range(len(marginals))]
     total = []

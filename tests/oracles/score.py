@@ -61,7 +61,7 @@ def scores(
 
 
 def minimal_non_faces(people: Sequence[Person], attributes: int, largest: int) -> set[Person]:
-    """The sets of attributes nobody has together although somebody has each of their proper subsets."""
+    """The sets of attributes that no person has although, for each proper subset, some person has it."""
 
     def held(candidate: Person) -> bool:
         return any(candidate <= person for person in people)

@@ -80,7 +80,7 @@ def test_a_refuted_channel_and_a_large_one() -> None:
     assert "has 20 inputs and 20 outputs" in page_of({"epsilon_dependence": line}, data=data, population=None).text
     refuted = page_of({"epsilon_dependence": {**line, "channel": CHANNEL}}, data=data, population=None)
     assert "shown by the pairs, at least infinite" in labels(refuted)[0]
-    assert "more than is declared" in refuted.text
+    assert "more than the declared epsilon" in refuted.text
 
 
 def test_bars_stay_on_the_paper() -> None:

@@ -81,7 +81,7 @@ def test_a_table_that_gives_nothing_away_says_so_and_a_large_one_is_not_drawn():
 def test_an_interval_is_said_to_be_one():
     text = Page(page({"below": 0.1, "budget": 1, "likelihood": {"place <b>": 0.5}}, frame=wide())).text
     assert "cut short by its budget" in text
-    assert "the upper end is judged" in text
+    assert "the upper end is compared with the limit" in text
 
 
 def wide():

@@ -1,4 +1,4 @@
-"""Clopper-Pearson bounds: what a probability is at least and at most, given how often something happened."""
+"""Clopper-Pearson bounds of a probability, given how often an event happened."""
 
 import math
 
@@ -47,7 +47,10 @@ def _lower(successes: Integers, trials: Integers, alpha: float) -> Floats:
 
 @njit(cache=True)
 def _tail(a: float, b: float, p: float) -> float:
-    """P(at least k of n) = I_p(k, n - k + 1) for p <= k / n, by the continued fraction of the beta function."""
+    """Return P(at least k of n) = I_p(k, n - k + 1) for p <= k / n.
+
+    Computed by the continued fraction of the beta function.
+    """
     front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(p) + b * math.log1p(-p)
     c, d = 1.0, 1.0 / (1.0 - (a + b) * p / (a + 1.0))
     value = d

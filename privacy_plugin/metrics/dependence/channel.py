@@ -1,8 +1,8 @@
-"""epsilon-dependence of a mechanism: how far its output can move any belief about its input.
+"""epsilon-dependence of a mechanism: how much its output can change any belief about its input.
 
 This is a property of a channel, the matrix P(output | input) of a randomized mechanism, and not of a table. The
-metric of the same name in `metrics.dependence.epsilon_dependence` judges a declared channel and the columns
-it is said to have made.
+metric of the same name in `metrics.dependence.epsilon_dependence` evaluates a declared channel and the columns
+it is declared for.
 """
 
 import math
@@ -112,7 +112,7 @@ def epsilon_dependence(channel: Any, *, prior: Sequence[Any] | None = None) -> E
 
 
 def possible_part(channel: Any, *, prior: Sequence[Any] | None = None) -> list[list[Fraction]]:
-    """Return the rows of the inputs that a prior holds possible, with the outputs that any of them can have.
+    """Return the rows of the inputs that a prior allows, with the outputs that any of them can have.
 
     >>> possible_part([[1, 0, 0], [0, 1, 0], [0, 0, 1]], prior=["1/2", "1/2", 0])
     [[Fraction(1, 1), Fraction(0, 1)], [Fraction(0, 1), Fraction(1, 1)]]
@@ -132,7 +132,7 @@ def information_bound(epsilon: float) -> float:
 
 
 def logarithm_above(factor: Factor, *, slack: Fraction = Fraction(0)) -> tuple[float, float]:
-    """Return a number that the logarithm of an exact factor >= 1 does not exceed, and by how much it may be off.
+    """Return an upper bound of the logarithm of an exact factor >= 1, and how far off it may be.
 
     >>> logarithm_above(Fraction(1))
     (0.0, 0.0)
@@ -163,7 +163,7 @@ def probabilities(given: Any, *, what: str) -> list[Fraction]:
 
 
 def distribution(given: Any, *, what: str) -> tuple[list[Fraction], Fraction]:
-    """Read a list of probabilities that sum to 1, within rounding; return them and by how much they missed it."""
+    """Read probabilities that sum to 1 within rounding; return them and how far their sum was off."""
     found = probabilities(given, what=what)
     total = sum(found, start=Fraction(0))
     missed = abs(total - 1)
@@ -192,7 +192,7 @@ def _prior(given: Any, inputs: int) -> tuple[list[Fraction], Fraction]:
 
 
 def _widest(groups: Sequence[Sequence[Fraction]]) -> Factor:
-    """Return the largest ratio inside any group; groups of zeros have none, a zero beside others is infinitely far."""
+    """Return the largest ratio inside any group; 1 for a group of zeros, infinite where only some are 0."""
     widest = Fraction(1)
     for group in groups:
         low, high = min(group), max(group)

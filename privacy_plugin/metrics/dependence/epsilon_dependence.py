@@ -1,4 +1,4 @@
-"""epsilon-dependence as a requirement: a declared channel, and an audit of the columns it is declared for.
+"""epsilon-dependence as a requirement: a declared channel, and an audit of its paired columns.
 
 epsilon belongs to a mechanism, not to a table. Data alone can only show that it is large: a gate that passed on an
 audit would call safe what was merely not detected. So a requirement has to declare the channel; the pairs of original
@@ -109,7 +109,7 @@ def _mutual_information(seen: npt.NDArray[np.int64]) -> float:
 
 
 def require_channel(channel: Any, prior: Any = None, confidence: Any = 0.95) -> None:
-    """Refuse a channel that is no matrix of probabilities, a prior that does not fit, a confidence that is none."""
+    """Raise if the channel, the prior or the confidence is invalid."""
     dependence_of(channel, prior=prior)
     if not 0 < exact(confidence, what="confidence") < 1:
         raise ParameterError("confidence must lie between 0 and 1, both excluded")
@@ -147,7 +147,7 @@ class DependenceMeasurement(Measurement):
     safer="lower",
     kind="audit",
     ordered=True,
-    attacker="who sees a released cell of {attributes} can move a belief about the original cell by a factor of "
+    attacker="who sees a released cell of {attributes} can change a belief about the original cell by a factor of "
     "more than e to the power of {limit}",
     remedy="randomize the cells more strongly, or correct the declared channel if the data refute it",
     paper="Dorrestijn 2018",
@@ -180,7 +180,7 @@ def epsilon_dependence(
     are a refutation: infinite. The audit refutes a right declaration with probability at most 1 - confidence. That
     the channel was used is declared, not proven.
 
-    Mutual information beside it, in nats: of channel and prior, never above epsilon * tanh(epsilon / 2), which is
+    `details` holds mutual information in nats: of channel and prior, never above epsilon * tanh(epsilon / 2), which is
     `information_bound`; and of the pairs as counted, which is biased upwards.
 
     >>> rows = [("a", "a")] * 75 + [("a", "b")] * 25 + [("b", "b")] * 75 + [("b", "a")] * 25
@@ -217,10 +217,10 @@ def epsilon_dependence(
             "information_of_the_pairs": audit.mutual_information,
             "privacy_unit": "cell",
         },
-        reason="The pairs of cells show that it is at least that much, more than is declared." if refuted else "",
+        reason="The pairs of cells prove at least this value, more than the declared epsilon." if refuted else "",
         notes=(
             "the epsilon is that of one cell; those of a row's cells add up",
-            "the channel is declared; data can refute it and can never prove it",
-            *(() if prior is None else ("it holds for attackers who believe the stated prior, and for no others",)),
+            "the channel is declared; data can refute it but never prove it",
+            *(() if prior is None else ("it holds only for attackers who believe the stated prior",)),
         ),
     )

@@ -1,7 +1,7 @@
-"""What an exact count or histogram tells about one row, for an attacker who knows every row's probabilities.
+"""What an exact count or histogram reveals about one row to an attacker who knows its distribution.
 
-An exact count is never safe as such: the number depends on what the attacker believes beforehand, some outcomes
-give a row away altogether, refusing to release those is itself an outcome, and two releases do not add up.
+An exact count is never safe by itself: the factor depends on the attacker's prior beliefs, some outcomes disclose a
+row completely, refusing to release those is itself an outcome, and the factors of two releases do not add up.
 """
 
 import math
@@ -19,7 +19,7 @@ _MOST_STEPS = 3_000_000
 
 
 def count_dependence(row_probabilities: Sequence[Any]) -> tuple[Factor | None, ...]:
-    """Return e^epsilon of every possible outcome y = 0, ..., n of releasing how many rows have a property.
+    """Return e^epsilon of every outcome y = 0, ..., n of releasing how many rows have a property.
 
     Rows are independent and row i has the property with probability p_i. For outcome y it is the largest factor
     between P(y | row i has it) and P(y | it has not) over all rows with 0 < p_i < 1: with Y' the count of the other
@@ -61,7 +61,7 @@ def histogram_dependence(
     is the largest (y_a / p_a) / (y_b / p_b). With `row_probabilities`, a list for every row, P(y | a) is the
     probability that the other rows have the histogram y - e_a. Dorrestijn 2018, Theorem 6, corrected: as printed its
     neighbours have another number of rows and the condition is empty; the neighbour of y is y - e_a + e_b. A possible
-    value that nobody has makes it infinite. Exact. Cost: for different rows, the number of histograms below y * rows *
+    value that no row has makes it infinite. Exact. Cost: for different rows, the number of histograms below y * rows *
     values, for each distinct row; too many are refused.
 
     >>> str(histogram_dependence([2, 1, 1], value_probabilities=["1/2", "1/4", "1/4"]))
@@ -107,7 +107,7 @@ def _histogram_of_rows(counts: list[int], row_probabilities: Sequence[Sequence[A
 
 
 def _histograms(rows: list[tuple[Fraction, ...]], counts: list[int]) -> dict[tuple[int, ...], Fraction]:
-    """The distribution of the histogram of some rows, as far as it lies below the counts."""
+    """Return the distribution of the histogram of some rows, as far as it lies below the counts."""
     found = {(0,) * len(counts): Fraction(1)}
     for row in rows:
         grown: dict[tuple[int, ...], Fraction] = {}
@@ -125,13 +125,16 @@ def _without(counts: list[int], value: int) -> tuple[int, ...]:
 
 
 def _widest(likelihoods: list[Fraction]) -> Factor:
-    """The largest factor between two of them, infinite where only some are 0."""
+    """Return the largest factor between two of them, infinite where only some are 0."""
     low, high = min(likelihoods), max(likelihoods)
     return high / low if low else math.inf
 
 
 def _factors_without(chances: list[Fraction], chance: Fraction) -> list[Factor]:
-    """The factor of every outcome, for a row of this probability: between the others' count being y - 1 and y."""
+    """Return the factor of every outcome, for a row of this probability.
+
+    It lies between the probabilities that the others' count is y - 1 and y.
+    """
     others = list(chances)
     others.remove(chance)
     inner = range(1, len(others) + 1)
@@ -145,7 +148,7 @@ def _factors_without(chances: list[Fraction], chance: Fraction) -> list[Factor]:
 
 
 def _counts(chances: list[Fraction]) -> list[Fraction]:
-    """The distribution of how many of these rows have the property."""
+    """Return the distribution of how many of these rows have the property."""
     counts = [Fraction(1)]
     for p in chances:
         stay, move = [(1 - p) * c for c in counts], [p * c for c in counts]

@@ -19,6 +19,8 @@ Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 Found = tuple[Integers, Integers, Integers, bool]
 
+MOST_ITEMSETS = 20_000_000
+
 
 @njit(cache=True)
 def item_bitsets(items: Integers, offsets: Integers, order: Integers, universe: int) -> Bits:
@@ -37,7 +39,7 @@ def item_bitsets(items: Integers, offsets: Integers, order: Integers, universe: 
 
 @njit(cache=True)
 def _weight(word: Any, first: int, counts: Integers, plain: bool) -> Any:
-    """How many rows the bits of one word stand for."""
+    """Return how many rows the bits of one word stand for."""
     if plain:
         return popcount(word)
     total = np.int64(0)
@@ -83,7 +85,10 @@ def _everything(rows: int, length: int) -> Bits:
 
 @njit(cache=True)
 def frequent_search(bits: Bits, counts: Integers, support: int, most: int) -> Found:
-    """Depth first: extend each itemset by later items. Returns (items, lengths, supports, whether all were found)."""
+    """Extend each itemset by later items, depth first.
+
+    Returns (items, lengths, supports, whether all were found).
+    """
     many, length = bits.shape
     plain = bool((counts == 1).all())
     stack = np.empty((many + 1, length), dtype=np.uint64)
@@ -122,7 +127,7 @@ def frequent_search(bits: Bits, counts: Integers, support: int, most: int) -> Fo
 
 @njit(cache=True)
 def _holds(item: Bits, rows: Bits, words: Integers, size: int) -> bool:
-    """Whether all rows of a set hold an item."""
+    """Return whether all rows of a set hold an item."""
     for at in range(size):  # noqa: SIM110  the compiler takes no all() of a generator
         if rows[at] & ~item[words[at]]:
             return False
@@ -193,7 +198,10 @@ def closed_search(bits: Bits, counts: Integers, support: int, most: int) -> Foun
 
 @njit(cache=True)
 def _prefix_kept(bits: Bits, item: int, rows: Bits, words: Integers, size: int, member: Any) -> bool:
-    """Whether the closure adds no item before the one that was tried: otherwise the set is found elsewhere."""
+    """Return whether the closure adds no item before the one that was tried.
+
+    Otherwise the set is found elsewhere.
+    """
     for other in range(item):  # noqa: SIM110
         if not member[other] and _holds(bits[other], rows, words, size):
             return False
@@ -214,12 +222,12 @@ def supports(bits: Bits, counts: Integers, items: Integers, offsets: Integers) -
     return found
 
 
-MOST_ITEMSETS = 20_000_000
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Itemsets:
-    """Itemsets in one list: set i holds items[offsets[i] : offsets[i + 1]], ascending, and support[i] rows hold it."""
+    """Itemsets in one list.
+
+    Set i holds items[offsets[i] : offsets[i + 1]], ascending, and support[i] rows hold it.
+    """
 
     items: Integers
     offsets: Integers

@@ -1,4 +1,4 @@
-"""Krimp: the itemsets that describe a table in the fewest bits, and the cover of another table by them.
+"""Krimp: the itemsets that describe a table in the fewest bits, and the cover of other tables.
 
 Vreeken, van Leeuwen, Siebes 2011: standard cover order (longer, more frequent, then by items), standard candidate
 order (more frequent, longer, then by items), post-acceptance pruning. Bits, so logarithms of base 2.
@@ -21,7 +21,7 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CodeTable:
-    """Itemsets of two items or more in cover order with how often each is used, and the single items' use.
+    """Itemsets of two items or more in cover order, their usage, and the usage of single items.
 
     `length` is the total in bits, of the data and of this table; `standard_length` the total with single items only,
     `standard_data_length` its data part. `ratio` is the compression, lower is better.
@@ -36,17 +36,17 @@ class CodeTable:
 
     @property
     def ratio(self) -> float:
-        """Length over length with single items only; 1 where one item is all there is, which takes no bits at all."""
+        """Length over length with single items only; 1 for a table of one item, which takes no bits."""
         return self.length / self.standard_length if self.standard_length else 1.0
 
 
 def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: Itemsets) -> CodeTable:
-    """Return the code table that Krimp finds among candidates, for rows as `frequent_itemsets` takes them.
+    """Return the code table that Krimp finds among candidates, for rows as in `frequent_itemsets`.
 
     L(D, CT) = sum over used itemsets of usage * l + (l + the standard code lengths of the items), with l = -log2(usage
-    / all usage). A candidate stays when it makes the total shorter; then itemsets that lost usage are tried to be left
-    out, least used first (of equals, the last in cover order); what is no longer used leaves. Cost: a
-    cover of the rows that hold the candidate, for each candidate.
+    / all usage). A candidate is kept when it makes the total shorter; then the search tries to leave itemsets that lost
+    usage out, least used first (of equals, the last in cover order); unused itemsets are removed. Cost: for each
+    candidate, a cover of the rows that hold it.
     """
     if len(offsets) != len(counts) + 1:
         raise ParameterError("krimp needs one offset more than rows")
@@ -84,7 +84,10 @@ def krimp(*, items: Integers, offsets: Integers, counts: Integers, candidates: I
 
 
 def _cover_order(lengths: Integers, support: Integers, masks: Bits) -> Integers:
-    """Longer, more frequent, then by items: of two sets of one length, the larger mask has the smaller first item."""
+    """Return the order longer, more frequent, then by items.
+
+    Of two sets of one length, the larger mask has the smaller first item.
+    """
     keys: list[Any] = [-lengths, -support, *~masks.T]
     return np.lexsort(keys[::-1]).astype(np.int64)
 
@@ -101,7 +104,7 @@ def cover_usage(
     sets: tuple[tuple[int, ...], ...],
     universe: int,
 ) -> tuple[Integers, Integers]:
-    """Return how often each itemset, in cover order, and each single item covers rows as `krimp` takes them.
+    """Return how often each itemset, in cover order, and each single item covers rows as in `krimp`.
 
     Standard cover: the first itemset of the table that lies in what is left of a row covers it, and so on; the rest
     of the row is covered item by item. Cost: one comparison of bitsets a distinct row and itemset.

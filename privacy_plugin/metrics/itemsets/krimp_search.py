@@ -1,9 +1,10 @@
-"""The compiled search of Krimp: covers are kept a row, and only rows that a change can touch are covered again.
+"""The compiled search of Krimp.
 
-Itemsets are numbered in cover order, so comparing numbers compares places in the code table. Usage has the single
-items first and then the itemsets. `cover[r, :depth[r]]` lists the itemsets that cover row r, in order; the rest of the
-row is covered item by item. Changes are tried in a scratch copy (`fresh`) and copied when they are accepted.
-`fitting[r, :fits[r]]` lists the itemsets of the code table that row r holds, in order: only they can cover it.
+The cover of each row is kept, and only rows that a change affects are covered again. Itemsets are numbered in cover
+order, so comparing numbers compares places in the code table. Usage has the single items first and then the itemsets.
+`cover[r, :depth[r]]` lists the itemsets that cover row r, in order; the rest of the row is covered item by item.
+Changes are tried in a scratch copy (`fresh`) and copied when they are accepted. `fitting[r, :fits[r]]` lists the
+itemsets of the code table that row r holds, in order: only they can cover it.
 """
 
 import math
@@ -89,7 +90,7 @@ def compress(
 
 @njit(cache=True)
 def item_masks(items: Integers, offsets: Integers, universe: int) -> Bits:
-    """One bitset of items a set; the first item is the highest bit of the first word."""
+    """Return one bitset of items per set; the first item is the highest bit of the first word."""
     masks = np.zeros((len(offsets) - 1, (universe + 63) // 64), dtype=np.uint64)
     for owner in range(len(offsets) - 1):
         for at in range(offsets[owner], offsets[owner + 1]):
@@ -123,7 +124,7 @@ def _search(state: Any, tried: Integers, universe: int) -> tuple[Integers, float
 
 @njit(cache=True)
 def _prune(state: Any, fitting: Numbers, table: Integers, size: int, best: float, universe: int) -> tuple[int, float]:
-    """Try to leave out what lost usage, the least used first; of equals, the last in cover order."""
+    """Try to remove itemsets that lost usage, least used first; of equals, the last in cover order."""
     usage = state.usage
     while True:
         place = -1
@@ -136,7 +137,7 @@ def _prune(state: Any, fitting: Numbers, table: Integers, size: int, best: float
         worst = table[place]
         state.suspect[worst] = False
         altered, marks = _try_without(state, fitting, worst, universe)
-        # An itemset that is no longer used has no code: it leaves without being asked.
+        # An unused itemset has no code: it is removed without a comparison of lengths.
         if usage[universe + worst] == 0 or _changed_length(state, marks) < best - MARGIN:
             for at in range(place, size - 1):
                 table[at] = table[at + 1]
@@ -245,7 +246,7 @@ def _rows_holding(mask: Bits, bits: Bits, spread: Integers, out: Integers) -> An
 
 @njit(cache=True)
 def _taken_before(cover: Integers, candidate: int, masks: Bits) -> bool:
-    """Whether an itemset that comes earlier already covers an item of the candidate in this row."""
+    """Return whether an itemset that comes earlier already covers an item of the candidate in this row."""
     for other in cover:
         if other > candidate:
             return False
@@ -265,7 +266,7 @@ def _covered_before(cover: Integers, candidate: int) -> Any:
 
 @njit(cache=True)
 def _uncovered(state: Any, row: int, cover: Integers) -> Any:
-    """What is left of a row, in scratch space."""
+    """Return the uncovered items of a row, in scratch space."""
     left = state.left
     for word in range(len(left)):
         left[word] = state.rows[row, word]
@@ -339,7 +340,7 @@ def _clear(state: Any, marks: int) -> None:
 
 @njit(cache=True)
 def _apply(state: Any, altered: int, marks: int, universe: int) -> None:
-    """Make a tried change true, and suspect the itemsets that lost usage."""
+    """Accept a tried change, and mark the itemsets that lost usage as suspects."""
     for where in state.touched[:marks]:
         state.usage[where] += state.delta[where]
         if where >= universe and state.delta[where] < 0:
@@ -351,13 +352,13 @@ def _apply(state: Any, altered: int, marks: int, universe: int) -> None:
 
 @njit(cache=True)
 def _bits(used: int, price: float) -> float:
-    """What an itemset adds to the length beside the part that depends on the sum of all usage."""
+    """Return the bits an itemset adds, without the part that depends on the sum of all usage."""
     return price - (used + 1) * math.log2(used) if used > 0 else 0.0
 
 
 @njit(cache=True)
 def _length(state: Any, table: Integers, universe: int) -> float:
-    """The total in bits; what it is summed from is kept, so that changes can be added to it."""
+    """Return the total in bits; its parts are kept in `sums`, so that changes can be added to them."""
     usage, sums = state.usage, state.sums
     sums[:] = 0.0
     for at in range(universe + len(table)):

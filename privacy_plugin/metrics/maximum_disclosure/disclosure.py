@@ -1,4 +1,4 @@
-"""Maximum disclosure against worst-case background knowledge, in floating point, for any number of buckets.
+"""Maximum disclosure against worst-case background knowledge, in floating point.
 
 Martin, Kifer, Machanavajjhala, Gehrke, Halpern: Worst-Case Background Knowledge in Privacy, ICDE 2007, section 3. An
 attacker knows who is in which bucket, and k basic implications; maximum disclosure(k) is the highest probability with
@@ -90,7 +90,7 @@ def disclosure_error(*, knowledge: int) -> float:
 
 
 def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> tuple[Fraction, ...]:
-    """Return the exact maximum disclosure for k = 0..knowledge facts "this person does not have this value".
+    """Return the exact maximum disclosure for k = 0..knowledge negations.
 
     The maximum over buckets of n(s0) / (n - (n(s1) + ... + n(sk))) (Theorem 19): the l-diversity attacker.
     Recursive (c, l)-diversity, n(s0) < c (n - n(s0) - ... - n(s_{l-2})), holds exactly when entry l - 2 is
@@ -105,7 +105,7 @@ def negation_curve(*, offsets: object, value_counts: object, knowledge: int) -> 
 
 
 def negations_of(histograms: Histograms) -> tuple[Fraction, ...]:
-    """Return the same for 0 to width - 1 facts, for histograms that are there already."""
+    """Return the same for 0 to width - 1 facts, for given histograms."""
     numerators, denominators = _largest_posteriors(
         histograms.offsets, histograms.counts, histograms.sizes, histograms.representatives, histograms.width - 1
     )
@@ -113,7 +113,7 @@ def negations_of(histograms: Histograms) -> tuple[Fraction, ...]:
 
 
 def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArray:
-    """Return m_b(0..width) of the distinct histograms first..last-1, a row each, relative error < 2 width u."""
+    """Return m_b(0..width) of the distinct histograms first..last-1; relative error < 2 width u."""
     return _absence_rows(
         histograms.offsets,
         histograms.counts,
@@ -156,7 +156,7 @@ def absence_into(
                 best = layer[cap - 1, rest]
                 if rest >= cap:
                     product = factor * layer[cap, rest - cap]
-                    # Infinity times 0 is not a number: it must lose, and min() would let it win.
+                    # Infinity times 0 is NaN, which must lose; min() could return it.
                     if product < best:
                         best = product
                 layer[cap, rest] = best
@@ -242,7 +242,7 @@ def _largest_posteriors(
 
 
 def class_disclosures(*, offsets: object, value_counts: object, knowledge: int) -> tuple[FloatArray, float]:
-    """Return the highest disclosure of anybody in each bucket against `knowledge` implications, and a rounding bound.
+    """Return the highest disclosure in each bucket against `knowledge` implications, and its error.
 
     The bound is `disclosure_error`, for the same products and roundings. Cost: two passes over the distinct
     histograms, O(buckets * knowledge**2 * log knowledge).
@@ -260,7 +260,7 @@ def class_disclosures(*, offsets: object, value_counts: object, knowledge: int) 
 
 
 def disclosures_of(histograms: Histograms, plain: FloatArray) -> FloatArray:
-    """Return the same for histograms that are there already, and the least m_b(0..width) of all of them."""
+    """Return the same for given histograms and the least m_b(0..width) of all of them."""
     ratios = _least_aimed(
         histograms.offsets,
         histograms.counts,
@@ -273,7 +273,9 @@ def disclosures_of(histograms: Histograms, plain: FloatArray) -> FloatArray:
 
 
 def class_negations(*, offsets: object, value_counts: object, knowledge: int) -> tuple[IntArray, IntArray]:
-    """Return n(s0) and n - (n(s1) + ... + n(sk)) of each bucket: its disclosure against negations is the quotient.
+    """Return n(s0) and n - (n(s1) + ... + n(sk)) of each bucket.
+
+    Their quotient is the bucket's disclosure against negations.
 
     >>> class_negations(offsets=[0, 3, 7], value_counts=[2, 2, 1, 2, 1, 1, 1], knowledge=1)
     (array([2, 2]), array([3, 4]))

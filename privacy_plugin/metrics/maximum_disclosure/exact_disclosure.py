@@ -28,10 +28,16 @@ from privacy_plugin.metrics.maximum_disclosure.histograms import (
 )
 
 WORK_LIMIT = 200_000_000
-"""Most partitions, over all tied buckets, that are looked at."""
+"""Most partitions, over all tied buckets, that are visited."""
 
 NEAR_ZERO = 1e-280
-"""Products below it may have lost digits to underflow: they are told apart in fractions."""
+"""Products below it may have lost digits to underflow: they are compared in fractions."""
+
+TIE_LIMIT = 1_000_000
+"""Most buckets tied up to rounding that are compared in fractions."""
+
+_CHUNK = 1 << 16
+_Absence = tuple[Fraction, tuple[int, ...]]
 
 
 def partitions(atoms: int) -> int:
@@ -118,7 +124,7 @@ def _product(size: int, taken: IntArray, parts: IntArray) -> float:
     for person in range(parts.size):
         if parts[person] == 0:
             break
-        if person >= size:  # nobody is left to take these atoms
+        if person >= size:  # the bucket has no further person to take these atoms
             return np.inf
         product *= max(0, size - person - taken[parts[person]]) / float(size - person)
     return product
@@ -145,14 +151,8 @@ def _next_partition(parts: IntArray) -> bool:
 
 
 def fits(rows: int, atoms: int) -> bool:
-    """Tell whether so many tied buckets can be told apart for so many atoms."""
+    """Return whether this many tied buckets can be compared for this many atoms."""
     return rows == 1 or rows * partitions(atoms) <= WORK_LIMIT
-
-
-TIE_LIMIT = 1_000_000
-"""Most buckets tied up to rounding that are told apart in fractions."""
-
-_CHUNK = 1 << 16
 
 
 class Atom(NamedTuple):
@@ -174,9 +174,6 @@ class DisclosureWitness:
     """The probability of the target given these implications, exactly."""
     is_maximum: bool
     """True when no other knowledge does better; False when only proved within `disclosure_error`."""
-
-
-_Absence = tuple[Fraction, tuple[int, ...]]
 
 
 class _Choice(NamedTuple):
@@ -245,7 +242,7 @@ def worst_knowledge(
 
 
 class Solved(NamedTuple):
-    """What an attacker reaches with 0 to width - 1 implications, and the least m_b(0..width) of all buckets."""
+    """The disclosure curve, its witness, and the least m_b(0..width) of all buckets."""
 
     curve: tuple[Fraction, ...]
     witness: DisclosureWitness
@@ -253,7 +250,7 @@ class Solved(NamedTuple):
 
 
 def solve(histograms: Histograms, *, value_counts: IntArray, limit: int = TIE_LIMIT) -> Solved:
-    """Do what `worst_knowledge` does for histograms that are there already; `value_counts` is what they came from."""
+    """Do what `worst_knowledge` does for given histograms; `value_counts` is their source."""
     columns, plain = _tied_rows(histograms)
     is_maximum = _number_of_ties(columns) <= limit and all(
         fits(rows.size, column % histograms.width + 1) for column, rows in enumerate(columns)
@@ -308,7 +305,7 @@ def _near_least(values: FloatArray, *, width: int, zero_is_exact: bool) -> IntAr
 
 
 def _slack(width: int) -> float:
-    """Bound the relative distance of two products of up to width + 1 rounded quotients, with room to spare."""
+    """Bound the relative distance of two products of up to width + 1 rounded quotients, generously."""
     return 8.0 * (width + 2) * 2.0**-53
 
 
@@ -350,7 +347,10 @@ def _choose(absences: "_Absences", rows: IntArray, atoms: int, *, aimed: bool) -
 
 
 class _Absences:
-    """m_b(0..width) of single buckets in fractions, and the atoms per person that reach it; each solved once."""
+    """m_b(0..width) of single buckets in fractions, each solved once.
+
+    With the atoms per person that reach it.
+    """
 
     def __init__(self, histograms: Histograms) -> None:
         self.histograms = histograms
@@ -382,7 +382,10 @@ def _least_absences(histograms: Histograms, bucket: int, width: int) -> list[_Ab
 
 
 def _atoms_of(product: _Product, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
-    """Spell the atoms out. A bucket named twice takes all its atoms at once, which is never less damaging."""
+    """Return the atoms of a product.
+
+    A bucket named twice takes all its atoms at once, which never discloses less.
+    """
     shares: dict[int, int] = {}
     for bucket, atoms in product.parts:
         shares[bucket] = shares.get(bucket, 0) + atoms

@@ -1,4 +1,4 @@
-"""Disclosure of knowledge that is given, by exact enumeration of what the named people may have.
+"""Disclosure of given knowledge, by exact enumeration of the values the named people may have.
 
 Martin et al., ICDE 2007, definition 5. The general problem is #P-hard (Theorem 8), hence the size limit.
 Only the people the knowledge names are enumerated; everyone else in their buckets is exchangeable and
@@ -15,7 +15,7 @@ from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from privacy_plugin.metrics.maximum_disclosure.histograms import validated_buckets
 
 ASSIGNMENT_LIMIT = 200_000
-"""Most ways to hand values to the named people that are enumerated."""
+"""Most ways to assign values to the named people that are enumerated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Implication:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDisclosure:
-    """The most certain atom given the knowledge, or the asked one, and its exact probability."""
+    """The most probable atom given the knowledge, or the target, and its exact probability."""
 
     target: Atom
     disclosure: Fraction
@@ -36,7 +36,7 @@ class GivenDisclosure:
 
 @dataclass(frozen=True)
 class _World:
-    """One way to hand values to the named people, how many ways there are to do so, and what is left."""
+    """One assignment of values to the named people, its number of ways, and the values left."""
 
     values: dict[tuple[int, int], int]
     weight: int
@@ -51,7 +51,7 @@ def disclosure_of_given_knowledge(
     target: Atom | None = None,
     limit: int = ASSIGNMENT_LIMIT,
 ) -> GivenDisclosure:
-    """Return the highest posterior of any "person has value" given these implications, or that of `target`.
+    """Return the highest posterior of any atom given these implications, or that of `target`.
 
     All tables that agree with the buckets are equally likely (random worlds). An atom with a value its
     bucket does not hold is false. ParameterError when no table agrees with the knowledge; TooLargeError

@@ -1,9 +1,9 @@
-"""The buckets of a table as sorted histograms, equal ones merged: all that worst-case disclosure looks at.
+"""The buckets of a table as sorted histograms, equal ones merged: the input of worst-case disclosure.
 
 A table of buckets comes as a CSR histogram: bucket b holds `value_counts[offsets[b]:offsets[b + 1]]`, one
-count a sensitive value. With at most `width` atoms in a bucket only its size and its `width` largest counts
+count per sensitive value. With at most `width` atoms in a bucket only its size and its `width` largest counts
 matter, so buckets that agree on these are one histogram. One copy of it is enough: a + c atoms in one
-bucket are at least as damaging as a atoms in one copy and c in another (`disclosure` proves it).
+bucket disclose at least as much as a atoms in one copy and c in another (proof in `disclosure`).
 """
 
 from dataclasses import dataclass
@@ -39,10 +39,10 @@ class Histograms:
 
 
 def distinct_histograms(*, offsets: object, value_counts: object, width: int) -> Histograms:
-    """Sort every bucket's counts in descending order and merge the buckets no attacker can tell apart.
+    """Sort every bucket's counts in descending order and merge the buckets that disclose the same.
 
     Two buckets are merged when they agree on their size and on their `width` largest counts. A count of 0
-    is a value the bucket does not hold; a bucket without rows is refused. Cost: linear in the buckets and
+    is a value the bucket does not hold; a bucket without rows raises. Cost: linear in the buckets and
     the counts.
 
     >>> distinct_histograms(offsets=[0, 2, 4], value_counts=[1, 2, 2, 1], width=2).representatives.tolist()
@@ -63,11 +63,11 @@ def distinct_histograms(*, offsets: object, value_counts: object, width: int) ->
 
 
 def validated_buckets(*, offsets: object, value_counts: object) -> tuple[IntArray, IntArray]:
-    """Return offsets and counts as int64 arrays, or say what is wrong with them."""
+    """Return offsets and counts as int64 arrays; raise if they do not describe buckets."""
     starts = _whole_numbers(offsets, name="offsets")
     counts = _whole_numbers(value_counts, name="value_counts")
     if starts.size < 2:
-        raise EmptyTableError(f"offsets has {starts.size} entries, so there is no bucket; give at least 2")
+        raise EmptyTableError(f"offsets has {starts.size} entries, so it describes no bucket; give at least 2")
     if starts[0] != 0 or starts[-1] != counts.size or bool(np.any(np.diff(starts) < 0)):
         raise ParameterError(
             f"offsets must rise from 0 to the number of value_counts ({counts.size}); "

@@ -1,4 +1,4 @@
-"""Maximum disclosure: how surely an attacker with any k further facts can name somebody's sensitive value."""
+"""Maximum disclosure: the highest probability of a sensitive value for an attacker with k facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ class DisclosureMeasurement(Measurement):
         return found
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return plain data for every door."""
+        """Return plain data for JSON, reports and metadata."""
         return {**super().to_dict(reveal=reveal), "witness": self.witness.to_dict(reveal=reveal)}
 
 
 def require_attacker(knowledge: int, attacker: Attacker = "implications") -> None:
-    """Refuse an attacker who does not exist, or knows no number of facts."""
+    """Raise if the attacker is unknown or the number of facts is invalid."""
     if isinstance(knowledge, bool) or not isinstance(knowledge, int) or not 0 <= knowledge <= MOST_FACTS:
         given = knowledge if isinstance(knowledge, int | float) else type(knowledge).__name__
         raise ParameterError(f"knowledge must be a whole number from 0 to {MOST_FACTS:,}, not {given}")
@@ -84,8 +84,8 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
 @metric(
     title="maximum disclosure",
     safer="lower",
-    attacker="who knows {quasi_identifiers} of everybody, and as many further facts as the requirement grants, can "
-    "name {sensitive} of such a person with a probability that reaches {limit}",
+    attacker="who knows {quasi_identifiers} of everybody, and as many further facts as the requirement assumes, names "
+    "{sensitive} of such a person with a probability that reaches {limit}",
     remedy="merge classes by generalizing a quasi-identifier further, suppress the most exposed classes, or publish "
     "the table in buckets",
     paper="Martin, Kifer, Machanavajjhala, Gehrke, Halpern 2007",
@@ -121,11 +121,11 @@ def maximum_disclosure(
     negations. Martin et al. 2007, section 3, with these errata: Lemma 12 lost its reciprocal, MINIMIZE2 starts with
     the target not placed, formula (2) is clipped at 0 and names at most n people of a class.
 
-    The value and the witness are exact fractions; if too many classes tie up to rounding to be told apart, the value
-    has an error bound and a note says so. The spread holds the same maximum for each class's own people, rounded up.
+    The value and the witness are exact fractions; if too many classes tie up to rounding to be compared, the value
+    has an error bound and a note. The spread holds the same maximum for each class's own people, rounded up.
     `details["curves"]`: both attackers, for 0 to `knowledge` facts; `details["least_entropy"]`: of all classes, natural
     logarithm; `details["entropy_bands"]`: classes by entropy, and the highest value among them. A missing value is a
-    value. Needs one row a person. Cost: a few passes over the distinct histograms, each of knowledge^2 log(knowledge)
+    value. Needs one row per person. Cost: a few passes over the distinct histograms, each of knowledge^2 log(knowledge)
     steps a class.
 
     >>> rows = [("m", d) for d in ("flu", "flu", "lung", "lung", "heart")]
@@ -163,7 +163,7 @@ def maximum_disclosure(
             "least_entropy": float(entropies.min()),
             "entropy_bands": _bands(entropies, found.values, sizes),
         },
-        notes=("too many classes tie to be told apart exactly; the value has an error bound",) if found.error else (),
+        notes=("too many classes tie for an exact comparison; the value has an error bound",) if found.error else (),
         witness=Witness(
             attacker=attacker,
             sensitive=sensitive,
@@ -176,7 +176,7 @@ def maximum_disclosure(
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
-    """What one attacker reaches: the curves, each class's value within `rounding`, and the worst knowledge."""
+    """The result for one attacker: curves, each class's value within `rounding`, worst knowledge."""
 
     curves: dict[str, Curve]
     values: Floats
@@ -197,7 +197,7 @@ def _implications(histograms: Histograms, knowledge: int) -> _Found:
     from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import solve
     from privacy_plugin.metrics.maximum_disclosure.histograms import distinct_histograms
 
-    facts = _telling(histograms, knowledge)
+    facts = _relevant_facts(histograms, knowledge)
     buckets: dict[str, Any] = {"offsets": histograms.offsets, "value_counts": histograms.counts}
     distinct = distinct_histograms(**buckets, width=facts + 1)
     curve: Curve
@@ -240,7 +240,7 @@ def _negations(histograms: Histograms, knowledge: int) -> _Found:
 
 
 def _implication_curve(histograms: Histograms, knowledge: int) -> Curve:
-    """The other attacker's curve, for comparison, in floating point; empty where it would take too long."""
+    """Return the other attacker's curve in floating point; empty where it would take too long."""
     from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_curve
 
     facts = min(knowledge, _fewest_values(histograms))
@@ -258,10 +258,11 @@ def _negation_curve(histograms: Histograms, knowledge: int) -> Curve:
     return _continued(curve, knowledge)
 
 
-def _telling(histograms: Histograms, knowledge: int) -> int:
-    """The facts that can still make a difference: denied all values of a class but the target's, all is disclosed.
+def _relevant_facts(histograms: Histograms, knowledge: int) -> int:
+    """Return how many facts can matter.
 
-    With one fact more, that holds for everybody in the table, whose own class may be any other.
+    With all values of a class but the target's denied, the value is disclosed. With one more fact, that holds for every
+    person in the table, of any class.
     """
     facts = min(knowledge, _fewest_values(histograms))
     if facts > _MOST_COMPUTED:
@@ -277,19 +278,19 @@ def _fewest_values(histograms: Histograms) -> int:
 
 
 def _continued(curve: Curve, knowledge: int) -> Curve:
-    """Facts beyond those that disclose everything change nothing."""
+    """Extend a curve by 1: further facts change nothing once a value is disclosed."""
     return curve + (Fraction(1),) * (knowledge + 1 - len(curve))
 
 
 def _entropies(histograms: Histograms) -> Floats:
-    """The entropy of the sensitive values of every class."""
+    """Return the entropy of the sensitive values of every class."""
     counts, sizes = histograms.counts.astype(np.float64), histograms.classes.sizes.astype(np.float64)
     weighted = np.add.reduceat(counts * np.log(counts), histograms.offsets[:-1])
     return np.maximum(np.log(sizes) - weighted / sizes, 0.0)
 
 
 def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str, float]]:
-    """Sort the classes into equally wide bands of entropy: how many, how many people, the highest disclosure."""
+    """Count classes and people, with the highest disclosure, in equally wide bands of entropy."""
     edges = np.linspace(0.0, max(float(entropies.max()), 1.0), _BANDS + 1)
     band = np.clip(np.searchsorted(edges, entropies, side="right") - 1, 0, _BANDS - 1)
     found = []
@@ -308,7 +309,7 @@ def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str
 
 
 def _claim(histograms: Histograms, values: Floats, atom: "Atom") -> Claim:
-    """Name an atom by numbers: its class by the rank that `worst` gives, its value by the rank in the class."""
+    """Describe an atom by numbers: its class by the rank in `worst`, its value by the rank in the class."""
     sizes, own, people = histograms.classes.sizes, atom.bucket, histograms.classes.sizes[atom.bucket]
     level = values == values[own]
     before = (values > values[own]) | (level & (sizes < people))

@@ -1,4 +1,4 @@
-"""The knowledge behind a disclosure: who is disclosed, by which facts; in words that name nobody unless asked to."""
+"""The knowledge behind a disclosure: the target and the facts; values only with `reveal`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Attacker = Literal["implications", "negations"]
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """Somebody of a class has one of its values: people count from 1, values from the most frequent one, 1."""
+    """A person of a class has one of its values: people count from 1, values by frequency from 1."""
 
     class_rank: int
     people: int
@@ -42,11 +42,11 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """Knowledge that reaches the disclosure: whom it is about, the facts, and the exact probability they give.
+    """Knowledge that reaches the disclosure: the target, the facts, and the exact probability they give.
 
-    Against implications every fact stands for "if `fact` then `target`", which for the target's own other values says
-    that they do not have them; against negations for "not `fact`". There may be fewer facts than the attacker could
-    know, when fewer do the same.
+    Against implications every fact stands for "if `fact` then `target`", which for the target's own other values means
+    that the person does not have them; against negations for "not `fact`". There may be fewer facts than the attacker
+    could know, when fewer do the same.
     """
 
     attacker: Attacker
@@ -56,19 +56,19 @@ class Witness:
     probability: Fraction
 
     def words(self, *, reveal: bool = False) -> str:
-        """Say who is disclosed, and what one has to know; without `reveal` no value of the table is named."""
+        """Return the disclosure and its facts as sentences; without `reveal` they contain no value."""
         kind = self.attacker.removesuffix("s") if len(self.facts) == 1 else self.attacker
         known = f"these {len(self.facts)} {kind}" if len(self.facts) != 1 else f"this {kind}"
         size = f"{self.target.people:,} {'person' if self.target.people == 1 else 'people'}"
-        said = (
+        sentence = (
             f"An attacker who knows {known if self.facts else 'nothing more'} names {self.sensitive} of "
             f"{self.target.who(reveal=reveal)}, a class of {size}, with probability {_odds(self.probability)}: "
             f"{_values([self.target], reveal=reveal)}"
         )
-        return f"{said}." + (f" Known: {'; '.join(self.sentences(reveal=reveal))}." if self.facts else "")
+        return f"{sentence}." + (f" Known: {'; '.join(self.sentences(reveal=reveal))}." if self.facts else "")
 
     def sentences(self, *, reveal: bool = False) -> list[str]:
-        """Return the facts as sentences, one a person: "one of two values" is a fact for each of them."""
+        """Return the facts as sentences, one per person: "one of two values" is a fact for each value."""
         return [self._sentence(list(group), reveal) for _, group in groupby(self.facts, key=_person)]
 
     def _sentence(self, facts: list[Claim], reveal: bool) -> str:
@@ -98,7 +98,7 @@ def _person(claim: Claim) -> tuple[int, int]:
 
 
 def _values(claims: list[Claim], *, reveal: bool) -> str:
-    """Name the values of one person's claims, which follow each other by frequency, by their rank or themselves."""
+    """Describe the values of one person's claims, which are neighbours by frequency, by rank or by value."""
     if reveal:
         return " or ".join(_named(claim.value) for claim in claims)
     first, last = claims[0].value_rank, claims[-1].value_rank

@@ -1,4 +1,4 @@
-"""P(first <= X <= last) from the moments of X, for populations of any size: a series, or an inversion.
+"""P(first <= X <= last) from the moments of X, at any population size: a series or an inversion.
 
 X is the number of people that match marginals f_1..f_n among U, attributes independent. Any k given people match with
 probability product of (f_i)_k / (U)_k, so E[C(X, k)] = C(U, k) * product of (f_i)_k / (U)_k, where (f)_k = f (f - 1)
@@ -32,6 +32,20 @@ from privacy_plugin.metrics.presence.outsiders import FloatArray, Question
 
 _ROOM = 1.0 + 1e-9
 
+_ENOUGH = 70
+"""Binary digits to which the two partial sums around the truth must agree."""
+
+ORDERS = 13
+"""Cumulants used; the remainder starts at the next order."""
+
+SMALLEST_VARIANCE = 36.0
+"""From here on the error stays below 1e-9; below, `inversion_bounds` is right but wide."""
+
+_DEVIATIONS = 12.0
+_REACH = 14.0
+_LARGEST_ANGLE = 1.5
+_UNIT_ROUNDING = 2.0**-53
+
 
 def exact_mean(question: Question) -> Fraction:
     """Return the expected number of matching people, product of f_i / U**(n - 1)."""
@@ -39,7 +53,7 @@ def exact_mean(question: Question) -> Fraction:
 
 
 def cumulants(question: Question, *, orders: int) -> list[float]:
-    """Return the cumulants of orders 0 (unused), 1, ..., `orders`, each correct to one rounding or to 1e-70.
+    """Return the cumulants of orders 0 (unused), 1, ..., `orders`, correct to one rounding or 1e-70.
 
     From the factorial moments, in binary fixed point: numbers of people stay below 2**53, so the recursion
     from moments to cumulants loses less than 64 bits an order, and 256 correct fractional bits remain.
@@ -75,7 +89,7 @@ def _stirling(order: int, k: int) -> int:
 
 
 def bernstein_tail(deviation: float, variance: float) -> float:
-    """Bound P(X - mean >= deviation), and as much below, for a sum of independent events of this variance."""
+    """Bound P(X - mean >= deviation), and P(mean - X >= deviation), for sums of independent events."""
     if deviation <= 0.0:
         return 1.0
     return min(1.0, _ROOM * exp(-(deviation**2) / (2.0 * (variance + deviation / 3.0)) / _ROOM))
@@ -94,7 +108,7 @@ def chernoff_tail(count: int, mean: float) -> float:
 
 
 def tail_bounds(question: Question, mean: float) -> tuple[float, float]:
-    """Bound P(first <= X <= last) by what lies outside, and by what lies inside on the far side of the mean."""
+    """Bound P(first <= X <= last) by the tails outside of it, and by the tail that contains it."""
     below = above = 0.0
     upper = 1.0
     if question.first > 0:
@@ -106,10 +120,6 @@ def tail_bounds(question: Question, mean: float) -> tuple[float, float]:
         if question.last < mean:
             upper = min(upper, chernoff_tail(question.last, mean))
     return max(0.0, 1.0 - below - above - 1e-15), min(1.0, upper * (1.0 + 1e-15))
-
-
-_ENOUGH = 70
-"""Binary digits to which the two partial sums around the truth must agree."""
 
 
 def series_bounds(question: Question) -> tuple[Fraction, Fraction]:
@@ -169,20 +179,8 @@ def _next_moment(question: Question, k: int, floor_moment: int, ceil_moment: int
     return floor_moment * numerator // denominator, -(-ceil_moment * numerator // denominator)
 
 
-ORDERS = 13
-"""Cumulants used; the remainder starts at the next order."""
-
-SMALLEST_VARIANCE = 36.0
-"""From here on the error stays below 1e-9; below, `inversion_bounds` is right but wide."""
-
-_DEVIATIONS = 12.0
-_REACH = 14.0
-_LARGEST_ANGLE = 1.5
-_UNIT_ROUNDING = 2.0**-53
-
-
 def inversion_bounds(question: Question, *, known: list[float] | None = None) -> tuple[float, float]:
-    """Return bounds of the probability that first..last people match, about 1e-12 apart for large deviations.
+    """Return bounds of the probability that first..last people match, by inversion.
 
     `known` are the cumulants of orders 0..ORDERS where the caller has them. Cost: whatever the population,
     some fifty complex exponentials. Sines, cosines and exponentials are taken to be correct to 4 units in
@@ -226,7 +224,7 @@ def _sum_over_circle(kappa: list[float], distance: float, length: int, period: i
 def _cumulant_sums(
     kappa: list[float], angles: FloatArray, distance: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log |phi|, the phase of phi around the middle of the range, and the absolute sum of their terms."""
+    """Return log |phi|, the phase of phi around the middle, and the absolute sum of their terms."""
     logarithm = np.zeros_like(angles)
     phase = angles * distance
     size = np.abs(phase)

@@ -1,4 +1,4 @@
-"""P(first <= X <= last) by the recursion of Nergiz and Clifton 2008: exactly, or bounded from both sides on a grid.
+"""P(first <= X <= last) by the recursion of Nergiz and Clifton 2008, exactly or with bounds.
 
 X_1 = f_1; given X_{i-1} = y, X_i is hypergeometric: y people drawn from U, f_i of them marked. In exact fractions the
 recursion is cheap for small populations only. That distribution grows with y, so replacing X_{i-1} by a smaller
@@ -20,6 +20,13 @@ from privacy_plugin.metrics.presence.outsiders import FloatArray, IntArray, Ques
 WORK_LIMIT = 300_000
 """Most terms of the recursion, over all attributes of a class, that are added up."""
 
+GRID_POINTS = 2_048
+MOST_GRID_POINTS = 16_384
+_UNIT_ROUNDING = 2.0**-53
+_NEGLIGIBLE = 1e-25
+_DEVIATIONS = 14.0
+_NEARLY_ONE = 1.0 - 1e-9
+
 
 def exact_presence_confidence(
     *,
@@ -30,7 +37,7 @@ def exact_presence_confidence(
     delta_high: object,
     limit: int = WORK_LIMIT,
 ) -> tuple[Fraction, ...]:
-    """Return per class the probability that it is delta-present, when only attribute distributions are known.
+    """Return per class the exact probability that it is delta-present, given the marginals.
 
     l^1 is a point mass at f_1; l^i_x = sum over y >= 0 of l^{i-1}_y C(y, x) C(U - y, f_i - x) / C(U, f_i);
     the confidence adds up l^n over the allowed x. Nergiz and Clifton, section 4.2; erratum: y = 0 belongs
@@ -78,15 +85,6 @@ def _next_stage(ways: dict[int, int], marked: int, others: int) -> dict[int, int
         for x in range(max(0, drawn + marked - others), min(drawn, marked) + 1):
             found[x] = found.get(x, 0) + count * comb(drawn, x) * comb(others - drawn, marked - x)
     return found
-
-
-GRID_POINTS = 2_048
-MOST_GRID_POINTS = 16_384
-
-_UNIT_ROUNDING = 2.0**-53
-_NEGLIGIBLE = 1e-25
-_DEVIATIONS = 14.0
-_NEARLY_ONE = 1.0 - 1e-9
 
 
 def window_bounds(
@@ -142,7 +140,7 @@ def _once(question: Question, points: int) -> tuple[float, float, bool]:
 
 
 def _reach(places: IntArray, marked: int, others: int) -> tuple[int, int]:
-    """Return a range that holds all but a negligible part of the next stage, whatever point it starts from."""
+    """Return a range that holds all but a negligible part of the next stage, from any point."""
     ends = []
     for drawn, sign in ((int(places[0]), -1.0), (int(places[-1]), 1.0)):
         mean = drawn * (marked / others)
@@ -164,11 +162,11 @@ def _trim(places: IntArray, smaller: FloatArray, larger: FloatArray) -> tuple[In
 
 @njit(cache=True)
 def _masses(drawn: int, marked: int, others: int, left: int, right: int, masses: FloatArray) -> tuple[int, int, float]:
-    """Fill masses[x - left] with P(x of the drawn people are marked) and return the range and a bound of the rest.
+    """Fill masses[x - left] with P(x of the drawn people are marked).
 
-    Ratios of neighbours from the mode outwards, then divided by their sum: no logarithms of factorials,
-    whose rounding would swamp the result in large populations. Ratios fall outwards, so the rest is below a
-    geometric series.
+    Returns the range and a bound of the rest. Ratios of neighbours from the mode outwards, then divided by their sum:
+    no logarithms of factorials, whose rounding would swamp the result in large populations. Ratios fall outwards, so
+    the rest is below a geometric series.
     """
     least = max(max(0, drawn + marked - others), left)
     most = min(min(drawn, marked), right)
@@ -217,7 +215,10 @@ def _advance(
     right: int,
     step: int,
 ) -> tuple[FloatArray, FloatArray, float, int]:
-    """Return the next stage on the points left, left + step, ...: moved down for the smaller, up for the larger."""
+    """Return the next stage on the points left, left + step, ...
+
+    Points are moved down for the smaller variable, up for the larger.
+    """
     cells = -((left - right) // step) + 1
     down = np.zeros(cells, dtype=np.float64)
     up = np.zeros(cells, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The confidence of delta-presence from attribute distributions, bounded from both sides, at any population size.
+"""Bounds of the confidence of delta-presence from attribute distributions.
 
 Nergiz and Clifton, delta-presence without complete world knowledge, CSD TR 08-016, section 4. Of the U people outside
 the research table only the attribute distributions are known; the number X of them that share all generalized values of

@@ -31,7 +31,8 @@ _HIGHEST_SHOWN, _LOWEST_SHOWN = 3, 2
 class DeltaPresence(Measurement):
     """The least and the largest probability, over the people of the population, of being in the table.
 
-    `between` is judged by both: no one below the lower bound, no one above the upper. `value` is the largest.
+    A requirement `between` applies to both: `minimum` is not below the lower bound, `maximum` not above the upper.
+    `value` is the largest.
     """
 
     minimum: Fraction
@@ -57,8 +58,8 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
 @metric(
     title="delta-presence",
     safer="between",
-    attacker="who knows {quasi_identifiers} of a person of the population can tell whether that person is in the "
-    "table with a probability that is not between {limit}",
+    attacker="who knows {quasi_identifiers} of a person of the population finds a probability that is not between "
+    "{limit} for that person being in the table",
     remedy="generalize a quasi-identifier one level further, in the table and the population alike, so that classes "
     "that are mostly in the table, or not at all, are merged with others",
     paper="Nergiz, Atzori, Clifton 2007; Nergiz and Clifton 2008",
@@ -88,7 +89,7 @@ def delta_presence(
     population lacks is an input error, never a probability. `hierarchies` says what generalized values of the table
     stand for where the population holds original values; without it both are in the same form. Merging classes moves
     both ends inwards (theorem 1), so a lattice search may prune. Missing values are a category of their own. Exact
-    fractions; needs one row a person in both tables. The spread is over the people of the population. Cost: each
+    fractions; needs one row per person in both tables. The spread is over the people of the population. Cost: each
     table is grouped in its own engine, and the groups are joined: there, if both live in one.
 
     >>> everybody = FrequencyTable.from_rows(["age"], [(30,), (30,), (41,), (41,), (55,)])
@@ -121,14 +122,14 @@ def delta_presence(
 
 
 def presence_counts(joined: PopulationJoin) -> tuple[Integers, Integers]:
-    """Return rows of the table and people of the population for every class, and at last for all who are in none."""
+    """Return rows of the table and people of the population per class; last, the people in no class."""
     if not joined.other_people:
         return joined.classes.sizes, joined.people
     return np.append(joined.classes.sizes, 0), np.append(joined.people, joined.other_people)
 
 
 def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple[WorstClass, ...]:
-    """Pick the classes with the largest and with the least probabilities; who is in no class is one of them."""
+    """Pick the classes with the largest and the least probabilities; the people in no class count as one."""
     order = np.lexsort((people, rows / people))
     chosen = dict.fromkeys([*order[::-1][:_HIGHEST_SHOWN].tolist(), *order[:_LOWEST_SHOWN].tolist()])
     return tuple(
@@ -202,5 +203,5 @@ def _rounded_down(value: Fraction) -> float:
 
 
 def _printed(number: float) -> Fraction:
-    """Read a float as whoever is given a bound does: as the decimal that it prints as."""
+    """Return the decimal that a float prints as: what a reader of the bound sees."""
     return Fraction(repr(number))

@@ -1,4 +1,4 @@
-"""What delta-presence asks of a class: between how many and how many outsiders share its generalized values.
+"""The range of outsiders that may share the values of a delta-present class.
 
 Nergiz and Clifton, delta-presence without complete world knowledge, CSD TR 08-016, section 4.2. A class has
 n1 rows in the research table; x people outside of it share its values. It is delta-present when delta_low
@@ -38,7 +38,7 @@ class Classes:
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """How likely `first..last` outsiders match all marginals: one class, reduced to what matters."""
+    """The question how probable `first..last` matching outsiders are: one class, reduced to what matters."""
 
     marginals: tuple[int, ...]
     """In ascending order, without those everybody meets; never empty."""

@@ -1,4 +1,4 @@
-"""Which people of a population share the classes of a research table drawn from it: a join of grouped counts."""
+"""The people of a population in the classes of a research table: a join of grouped counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class PopulationJoin:
 
 
 def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
-    """Refuse anything but a hierarchy a column."""
+    """Raise if `hierarchies` is not a mapping of columns to hierarchies."""
     if hierarchies is None:
         return
     if not isinstance(hierarchies, Mapping) or not all(isinstance(item, Hierarchy) for item in hierarchies.values()):
@@ -48,7 +48,7 @@ def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
 
 
 def require_hierarchies_of(quasi_identifiers: Sequence[str], hierarchies: Hierarchies | None) -> None:
-    """Refuse a hierarchy of a column that takes no part."""
+    """Raise if a hierarchy belongs to a column that is not a quasi-identifier."""
     for name in hierarchies or ():
         if name not in quasi_identifiers:
             raise ColumnError(unknown_name("column in hierarchies", name, quasi_identifiers))
@@ -61,10 +61,10 @@ def join_population(
     quasi_identifiers: Sequence[str],
     hierarchies: Hierarchies | None = None,
 ) -> PopulationJoin:
-    """Find the class of every person of the population; whoever is in the table must be in the population.
+    """Find the class of every person of the population; everybody in the table must be in the population.
 
-    Values match by meaning (`frequency.values.key`): types that differ between the two tables match nothing and are
-    told as such. With `hierarchies` a person also belongs to a class of more general values, so that a generalized
+    Values match by meaning (`frequency.values.key`): types that differ between the two tables match nothing, and the
+    error names them. With `hierarchies` a person also belongs to a class of more general values, so that a generalized
     table can be held against the original population; classes that overlap are refused. Cost: O(distinct rows of the
     population * columns * height of the hierarchies).
     """
@@ -74,7 +74,7 @@ def join_population(
     if isinstance(population, SharedPopulation):
         if dict(hierarchies or {}) != dict(population.hierarchies):
             raise ParameterError("a population that an engine has joined with the table cannot be generalized again")
-        hierarchies = None  # the engine has followed them: the people are called what the table calls them
+        hierarchies = None  # the engine has applied them: both tables use the same labels
         elsewhere = population.other_people, population.other_groups
         population = population.groups
     for each in (table, population):
@@ -138,9 +138,9 @@ def _standing_for(
 def one_meaning(
     hierarchies: Hierarchies, column: str, used: Sequence[Value], originals: Sequence[Value]
 ) -> list[int | None] | None:
-    """Return for every original value the position of the one value of the table that stands for it, if any.
+    """Return for every original value the position of the table's one value that stands for it.
 
-    Nothing is returned where several do: which of them is meant only whole rows can tell.
+    None where several do: which of them is meant depends on the whole row.
     """
     found = _standing_for(used, originals, column, hierarchies.get(column))
     if any(len(codes) > 1 for codes in found):
@@ -149,7 +149,7 @@ def one_meaning(
 
 
 def require_whole_codes(values: Sequence[Value], column: str, hierarchy: Hierarchy | None) -> None:
-    """Refuse codes that were read as numbers: 02138 would be masked, and counted, like 21380."""
+    """Raise if codes were read as numbers: 02138 would be masked, and counted, like 21380."""
     if not isinstance(hierarchy, MaskHierarchy):
         return
     length = hierarchy.height
@@ -162,7 +162,7 @@ def require_whole_codes(values: Sequence[Value], column: str, hierarchy: Hierarc
 
 
 def _names(value: Value, hierarchy: Hierarchy | None) -> list[Key]:
-    """Return what a value may be called in the table: itself, or what it is generalized to (recoding writes text)."""
+    """Return the labels a value may have in the table: its own, and those of its ancestors as text."""
     if hierarchy is None:
         return [key(value)]
     called = (value, *ancestors(hierarchy, value))
@@ -170,7 +170,7 @@ def _names(value: Value, hierarchy: Hierarchy | None) -> list[Key]:
 
 
 def ancestors(hierarchy: Hierarchy, value: Value) -> tuple[Value, ...]:
-    """Return what a value is generalized to, level by level; one that the hierarchy does not cover stays what it is."""
+    """Return what a value is generalized to, level by level; an uncovered value stays the same."""
     path = hierarchy.path(value)
     if path is None and value is None and hierarchy.height:  # missing is a category of its own up to the last level
         return (*[None] * (hierarchy.height - 1), SUPPRESSED)
@@ -180,11 +180,12 @@ def ancestors(hierarchy: Hierarchy, value: Value) -> tuple[Value, ...]:
 def require_one_meaning(
     used: Sequence[Value], originals: Sequence[Value], column: str, hierarchy: Hierarchy | None
 ) -> None:
-    """Refuse a label of the table that stands for different groups on different levels.
+    """Raise if a label of the table stands for different groups on different levels.
 
-    A table does not say which level a label is of, but who made it knows, and who reads the hierarchy may: to count the
-    people of all groups that share the label would hide the few of the one that was meant. So it is with `*` where some
-    values of the population are suppressed already, or before the last level, and with a number and its text.
+    A table does not show the level of a label, but its author knows it, and a reader of the hierarchy may: counting the
+    people of all groups that share the label would hide the few people of the group that is meant. The same holds for
+    `*` where some values of the population are already suppressed, or before the last level, and for a number and its
+    text.
     """
     if hierarchy is None:
         return
@@ -209,14 +210,14 @@ def require_one_meaning(
 
 
 def _called(value: Value) -> Key:
-    """The name of a value, the same for a number and its text: recoding writes text."""
+    """Return the name of a value, the same for a number and its text: recoding writes text."""
     return key(value) if value is None else key(label(value))
 
 
 def _pairs(
     research: FrequencyTable, population: FrequencyTable, matches: Sequence[_Matches], classes: Classes
 ) -> tuple[Integers, Integers]:
-    """Return all pairs (row of the population, class it fits), column by column along prefixes that occur."""
+    """Return all pairs (row of the population, class it fits), column by column along prefixes."""
     rows = np.arange(population.distinct, dtype=np.int64)
     prefixes = np.zeros(population.distinct, dtype=np.int64)
     own = np.zeros(research.distinct, dtype=np.int64)
@@ -256,7 +257,7 @@ def _require_subset(
 
 
 def _difference(research: FrequencyTable, population: FrequencyTable, match: _Matches) -> str | None:
-    """Say why values of a column may have found no match: another type, or more general values."""
+    """Return why values of a column may have no match: another type, or more general values."""
     unmatched = np.ones(len(research.dictionary(match.column)), dtype=bool)
     unmatched[match.codes] = False
     if not unmatched.any():

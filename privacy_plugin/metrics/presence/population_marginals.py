@@ -1,4 +1,4 @@
-"""What is known of a population by attribute: how many people have each value, held against a research table."""
+"""Marginals of a population: how many people have each value, inside and outside the table."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Marginals = Mapping[str, Mapping[Any, int]] | FrequencyTable
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ColumnKnowledge:
-    """One column of the research table, and what the marginals say of its values (by code)."""
+    """One column of the research table, with the marginals of its values (by code)."""
 
     outside: Integers
     """People outside the research table who have the value."""
@@ -32,7 +32,7 @@ class ColumnKnowledge:
 
 
 def require_marginals(marginals: Marginals, population_size: int) -> None:
-    """Refuse marginals that are no counts, count more people than there are, or list one value twice."""
+    """Raise if marginals are not counts, exceed the population, or list a value twice."""
     whole = isinstance(population_size, int | np.integer) and not isinstance(population_size, bool)
     if not whole or not 1 <= population_size < LARGEST_POPULATION:
         raise ParameterError(f"population_size must be a whole number from 1 to below 2**53, not {population_size!r}")
@@ -61,7 +61,7 @@ def require_marginals(marginals: Marginals, population_size: int) -> None:
 
 
 def marginals_of(population: FrequencyTable) -> dict[str, dict[Value, int]]:
-    """Reduce a population to what is known of it by attribute.
+    """Count how many people of a population have each value of each column.
 
     >>> marginals_of(FrequencyTable.from_rows(["age"], [(30,), (30,), (None,)]))
     {'age': {None: 1, 30: 2}}
@@ -80,9 +80,9 @@ def know_columns(
     population_size: int,
     hierarchies: Mapping[str, Hierarchy] | None,
 ) -> list[ColumnKnowledge]:
-    """Hold every column of the research table (distinct rows over the quasi-identifiers) against the marginals.
+    """Match every column of the research table with the marginals.
 
-    They are what `require_marginals` has let pass.
+    The marginals must have passed `require_marginals`.
     """
     listed = marginals_of(marginals) if isinstance(marginals, FrequencyTable) else marginals
     for name in table.columns:
@@ -107,7 +107,7 @@ def _know(
     complete = sum(int(count) for count in listed.values()) == population_size
     others = 0
     originals = [canonical(value) for value, count in listed.items() if count]
-    if values == (SUPPRESSED,):  # everybody, whatever the marginals list, unless they list such people apart
+    if values == (SUPPRESSED,):  # everybody, unless the marginals list suppressed people separately
         if hierarchy is None and SUPPRESSED in originals and originals != [SUPPRESSED]:
             raise ParameterError(
                 f"column {column!r} is suppressed in the table, but of some people only in the marginals"
@@ -131,10 +131,10 @@ def _know(
 def _owners(
     values: Sequence[Value], listed: Iterable[Any], column: str, hierarchy: Hierarchy | None, *, complete: bool
 ) -> list[int | None]:
-    """For every listed value the code of the research value that stands for it.
+    """Return for every listed value the code of the research value that stands for it.
 
     Values are found by their text, because files and suites have text only; a column in which two values share a
-    text is refused.
+    text raises.
     """
     known = {_text(value): code for code, value in enumerate(values)}
     originals = [canonical(value) for value in listed]
@@ -162,9 +162,10 @@ def _owners(
 
 
 def _require_room(column: str, outside: Integers) -> None:
-    """Refuse marginals that the research table contradicts: the rest of the population would be negative.
+    """Raise if the research table contradicts the marginals.
 
-    With that, and no more people listed than there are, no value has more people outside than there are outside.
+    The rest of the population would be negative. With that, and no more people listed than there are, no value has more
+    people outside than there are outside.
     """
     short = int((outside < 0).sum())
     if short:
@@ -179,6 +180,6 @@ def _counts(table: FrequencyTable, position: int) -> Integers:
 
 
 def _text(value: Value) -> str:
-    """The text under which a value is found, as in hierarchy files: booleans in either case."""
+    """Return the text that identifies a value, as in hierarchy files: booleans in either case."""
     text = label(value)
     return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text

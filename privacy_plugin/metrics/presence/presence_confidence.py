@@ -1,4 +1,4 @@
-"""Confidence of delta-presence where of the population only attribute distributions are known."""
+"""Confidence of delta-presence where only the attribute distributions of the population are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ _EXACT_CLASSES = 50
 
 @dataclass(frozen=True, kw_only=True)
 class PresenceConfidence(Measurement):
-    """The lowest confidence over the classes: `value` is its lower end, the truth lies at most `error` above it."""
+    """The lowest confidence over the classes; the exact value is at most `error` above `value`."""
 
     upper: Quantity
 
     @property
     def lowest(self) -> Quantity:
-        """The lower end, which a limit is held against."""
+        """The lower end, which a limit is compared with."""
         return self.value
 
     @property
@@ -53,7 +53,7 @@ def require_knowledge(
     hierarchies: Hierarchies | None = None,
     coverage: Coverage = "reported",
 ) -> None:
-    """Refuse knowledge that contradicts itself, before data is read."""
+    """Raise if the options contradict each other, before data is read."""
     require_marginals(marginals, population_size)
     require_hierarchies(hierarchies)
     read_pair(delta)
@@ -62,7 +62,7 @@ def require_knowledge(
 
 
 def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
-    """Read the bounds of delta-presence as they are written."""
+    """Read the bounds of delta-presence as exact fractions; a float counts as the decimal it prints as."""
     if not isinstance(delta, list | tuple) or len(delta) != 2:
         raise ParameterError("delta must be a pair (low, high)")
     low, high = (exact(bound, what="a bound of delta") for bound in delta)
@@ -74,8 +74,8 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
 @metric(
     title="confidence of delta-presence",
     safer="higher",
-    attacker="who knows {quasi_identifiers} of a person of the population may be able to tell too surely whether that "
-    "person is in the table; the confidence that no attacker can is below {limit}",
+    attacker="who knows {quasi_identifiers} of a person of the population may find out with too much certainty whether "
+    "that person is in the table; the confidence that no attacker can is below {limit}",
     remedy="generalize a quasi-identifier one level further, so that more people outside the table share every class",
     paper="Nergiz and Clifton 2008",
     axis="confidence that the class is delta-present",
@@ -99,7 +99,7 @@ def presence_confidence(
     hierarchies: Hierarchies | None = None,
     coverage: Coverage = "reported",
 ) -> PresenceConfidence:
-    """Return the confidence, lowest over the classes of the table, that delta-presence holds in the population.
+    """Return the lowest confidence over the classes that delta-presence holds in the population.
 
     Known are the table T, the size of the population P and, for every attribute, how many people of P have each
     value. For a class with n rows in T the number X of people outside T who share its values is random: X_1 = f_1,
@@ -111,10 +111,10 @@ def presence_confidence(
     `marginals`: {column: {value: count}}, or the grouped population itself. A generalized value has the people of all
     values that `hierarchies` leads to it. Marginals below the table's own counts are an input error.
 
-    Section 4.3: possible tuples that no row of T covers surely are not in T; with low > 0 the definition cannot hold
-    for them. They are counted in `details` (and the people they stand for, expected); with coverage="required" the
+    Section 4.3: possible tuples that no row of T covers are certainly not in T; with low > 0 the definition cannot
+    hold for them. They are counted in `details` (and the people they stand for, expected); with coverage="required" the
     confidence is then 0. The value is a lower end: exact fractions for small populations, otherwise at most `error`
-    (below 1e-9) under the truth, never above it. Needs one row a person. Cost: about a millisecond a distinct class,
+    (below 1e-9) under the truth, never above it. Needs one row per person. Cost: about a millisecond a distinct class,
     at any population size.
 
     >>> table = FrequencyTable.from_rows(["a", "b", "c"], [(1, 1, 1), (2, 2, 2)])
@@ -144,7 +144,7 @@ def presence_confidence(
     covered = _coverage(columns, codes, counts, others)
     notes = _notes(covered, low, coverage)
     if low == 0 and high == 1:
-        notes += ("nobody's presence is outside of 0 to 1, so that this delta holds whatever the table",)
+        notes += ("every probability of presence lies between 0 and 1, so this delta holds for any table",)
     if low > 0 and coverage == "required" and covered["uncovered_possible_tuples"] != 0:
         value, highest = 0, 0
     return PresenceConfidence(
@@ -177,7 +177,7 @@ def _bounds(counts: Integers, classes: Classes, asked: dict[str, Any]) -> tuple[
 def _lowest(
     counts: Integers, classes: Classes, lower: Any, upper: Any, asked: dict[str, Any]
 ) -> tuple[Quantity, Quantity]:
-    """Return both ends of the lowest confidence; equal, and exact, where that is certain or cheap to know."""
+    """Return both ends of the lowest confidence; equal where it is certain or cheap to compute."""
     least, most = float(lower.min()), float(upper.min())
     if least == most and least in (0.0, 1.0):
         return int(least), int(least)
@@ -198,7 +198,7 @@ def _lowest(
 def _coverage(
     columns: Sequence[ColumnKnowledge], codes: Integers, counts: Integers, others: int
 ) -> dict[str, int | float | None]:
-    """Count the tuples that people outside the table can have, and those that no class covers (section 4.3)."""
+    """Count the tuples that people outside the table can have, and those that no class covers."""
     expected = others - float((counts / max(others, 1)).prod(axis=1).sum()) * others
     known = all(column.complete for column in columns)
     possible = [np.where(column.outside > 0, column.leaves, 0).astype(object) for column in columns]
@@ -218,7 +218,7 @@ def _notes(covered: dict[str, int | float | None], low: Fraction, coverage: Cove
         return ()
     many = "an unknown number of" if uncovered is None else f"{uncovered:,}"
     people = f"about {covered['expected_people_uncovered']:,.0f} people"
-    words = f"{many} possible combinations of values ({people}) occur in no class: nobody who has one is in the table"
+    words = f"{many} possible combinations of values ({people}) occur in no class: no person with one is in the table"
     if coverage == "required":
         return (f"{words}, so the lower bound of delta cannot hold for them and the confidence is 0",)
     return (f"{words}, which the lower bound of delta does not allow; coverage='required' counts that as failure",)

@@ -1,4 +1,4 @@
-"""The privacy score by its definition, in exact fractions: every set K of a person's attributes is tried.
+"""The privacy score by its definition, in exact fractions: every set K of attributes is tried.
 
 Used where it is cheap: for one set K, for tiny relations, and for weights of 0 and 1, where the floating-point score
 determines the fraction.
@@ -18,19 +18,21 @@ from privacy_plugin.metrics.privacy_score.result import ERROR, Floats
 
 LARGEST_EXACT = 16
 
+_TINY = 512  # sets K of all distinct people together
+
 
 def fraction(weight: float) -> Fraction:
-    """The fraction a weight was written as: 0.1 is one tenth, not the nearest binary number."""
+    """Return the fraction a weight was written as: 0.1 is one tenth, not the nearest binary number."""
     return Fraction(repr(float(weight)))
 
 
 def inferences(
     relation: Relation, *, row: int, known: Sequence[int], confidence: float = 1.0
 ) -> list[tuple[int, Fraction]]:
-    """What follows for a person from the attributes known of them, with the share of people it holds for.
+    """Return what follows for a person from known attributes, with the share of people it holds for.
 
     x follows from K with confidence c = |people with K and x| / |people with K|; it counts when the person has x,
-    x is not in K and c is at least `confidence`. Cost: one pass over the table an attribute of the person.
+    x is not in K and c is at least `confidence`. Cost: one pass over the table per attribute of the person.
     """
     among = np.ones(len(relation.counts), dtype=np.bool_)
     for attribute in known:
@@ -50,7 +52,10 @@ def inferences(
 def exact_weight(
     relation: Relation, *, row: int, known: Sequence[int], saturation: float = 1.0, confidence: float = 1.0
 ) -> Fraction:
-    """w(K) = product of l over K * D / (saturation + D), D = sum of c * d over what follows (thesis 3.2-3.4)."""
+    """Return the weight w(K) of a set K for one person.
+
+    w(K) = product of l over K * D / (saturation + D), D = sum of c * d over what follows (White 2021, 3.2-3.4).
+    """
     follow = inferences(relation, row=row, known=known, confidence=confidence)
     danger = sum((share * fraction(relation.danger[attribute]) for attribute, share in follow), Fraction(0))
     weight = danger / (fraction(saturation) + danger)
@@ -62,7 +67,7 @@ def exact_weight(
 def exact_score(
     relation: Relation, *, row: int, saturation: float = 1.0, confidence: float = 1.0
 ) -> tuple[Fraction, list[int]]:
-    """The exact score of one person and a smallest K that reaches it, by trying every K; up to 16 attributes.
+    """Return the exact score of one person and a smallest K that reaches it; up to 16 attributes.
 
     >>> from privacy_plugin.metrics.privacy_score.relation import make_relation
     >>> people = make_relation(matrix=[[1, 1, 1], [0, 1, 1]], likelihood=[1, 1, 1], danger=[1, 1, 1])
@@ -81,12 +86,9 @@ def exact_score(
     return best, witness
 
 
-_TINY = 512  # sets K of all distinct people together
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExactScores:
-    """Exact scores of the distinct people of a relation: the different ones, and which of them each person has."""
+    """Exact scores of the distinct people of a relation: distinct scores, and each person's index."""
 
     different: tuple[Fraction, ...]
     places: Integers
@@ -97,7 +99,7 @@ class ExactScores:
         return max(self.different)
 
     def average(self, counts: Integers) -> Fraction:
-        """The average over people."""
+        """Return the average over people."""
         people: list[int] = sum_by(self.places, counts, len(self.different)).tolist()
         total = sum((score * count for score, count in zip(self.different, people, strict=True)), Fraction(0))
         return total / sum(people)
@@ -106,10 +108,10 @@ class ExactScores:
 def exact_scores(
     related: Attributes, scores: Floats, *, saturation: Fraction, confidence: Fraction
 ) -> ExactScores | None:
-    """Return the exact scores of the distinct people of the relation, or None where only floats are at hand.
+    """Return the exact scores of the distinct people, or None where only floats are available.
 
     With weights of 0 and 1 every score is n / (s + n) for a whole number n of inferred attributes, which the float
-    tells; otherwise every set K of a tiny table is tried.
+    determines; otherwise every set K of a tiny table is tried.
     """
     if confidence == 1 and {*related.likelihood, *related.danger} <= {0, 1}:
         return _by_counting(scores, saturation)
@@ -146,5 +148,5 @@ def _by_trying(related: Attributes, saturation: Fraction, confidence: Fraction) 
 
 
 def _survives_floats(number: Fraction) -> bool:
-    """Tell whether the kernels, which read floats as the decimals they print as, see this very number."""
+    """Return whether a number equals the decimal that its float prints as, which the loops use."""
     return Fraction(repr(float(number))) == number

@@ -21,14 +21,14 @@ _BLOCK = 14  # 2^14 words stay in the processor's cache
 
 
 def usable_attributes(columns: Columns) -> Integers:
-    """The attributes that can be in K: possibly known, and not held by everybody."""
+    """Return the attributes that can be in K: possibly known, and not held by everybody."""
     support = _support(columns.codes, columns.offsets)
     return np.flatnonzero((columns.likelihood > 0) & (support < columns.codes.shape[1]))
 
 
 @njit(cache=True)
 def _support(codes: Codes, offsets: Integers) -> Integers:
-    """How many rows hold each attribute."""
+    """Return how many rows hold each attribute."""
     support = np.zeros(offsets[-1], dtype=np.int64)
     for column in range(codes.shape[0]):
         for row in range(codes.shape[1]):
@@ -38,7 +38,7 @@ def _support(codes: Codes, offsets: Integers) -> Integers:
 
 
 def lattice_scores(columns: Columns, *, saturation: float) -> Weights:
-    """The score of every row: max of w(K) over the subsets K of what it holds."""
+    """Return the score of every row: max of w(K) over the subsets K of what it holds."""
     usable = usable_attributes(columns)
     worth, masks = _worth_of_sets(columns, usable, np.arange(len(columns.likelihood)), saturation)
     _subset_maximum(worth, len(usable))
@@ -47,7 +47,7 @@ def lattice_scores(columns: Columns, *, saturation: float) -> Weights:
 
 
 def lattice_witness(columns: Columns, *, row: int, saturation: float) -> tuple[float, list[int]]:
-    """The score of one row and a smallest K that reaches it, over the lattice of that row's own attributes."""
+    """Return the score of one row and a smallest K that reaches it, over that row's own lattice."""
     codes = columns.codes[:, row]
     held = columns.offsets[:-1][codes >= 0] + codes[codes >= 0]
     usable = np.intersect1d(usable_attributes(columns), held)
@@ -88,7 +88,7 @@ def _worth_of_sets(
 
 
 def _row_bits(columns: Columns, attributes: Integers) -> Words:
-    """One word a row: bit b set where the row holds the b-th of these attributes."""
+    """Return one word a row: bit b set where the row holds the b-th of these attributes."""
     words = np.zeros(columns.codes.shape[1], dtype=np.uint64)
     bit = np.zeros(len(columns.likelihood), dtype=np.uint64)
     bit[attributes] = np.uint64(1) << np.arange(len(attributes), dtype=np.uint64)
@@ -112,7 +112,7 @@ def _half_unions(bits: Words, half: int) -> Words:
 
 
 def _half_tables(values: Weights, start: float, combine: np.ufunc) -> tuple[Weights, Weights]:
-    """What the values of every subset of either half come to."""
+    """Return what the values of every subset of either half come to."""
     low, _ = _halves(len(values))
     tables = []
     for part in (values[:low], values[low:]):
@@ -124,7 +124,7 @@ def _half_tables(values: Weights, start: float, combine: np.ufunc) -> tuple[Weig
 
 
 def _byte_sums(terms: Weights) -> Weights:
-    """The sum of the terms picked by each value of each of the eight bytes of a word."""
+    """Return the sum of the terms picked by each value of each of the eight bytes of a word."""
     padded = np.zeros(64)
     padded[: len(terms)] = terms
     sums = np.zeros((8, 256))

@@ -8,7 +8,7 @@ confidence:
   the same confidences, a likelihood that is not higher, and loses the attribute's own danger.
 - *active rows*: confidences are at most 1, so no K' containing K is worth more to a row than
   l(K) * D / (saturation + D) with D the danger of all its attributes outside K. A row whose best is not below that
-  (within `TIE`) is only kept as a witness against inferences; without an active row there is no child.
+  (within `TIE`) is only kept as a witness against inferences; a node without an active row has no child.
 - *never inferable* (confidence 1 only): D leaves out attributes that another row contradicts while agreeing on
   all else (`inferable_cells`); the danger folded onto one (`bonus`) stays in D, as it follows once that one is known.
 - *one row left*: everything it holds follows with confidence 1; larger K have the same row, so are not better.
@@ -38,7 +38,7 @@ CONFIDENCE_TOLERANCE = 1e-12
 
 _UNIT = 2.3e-16  # above twice the rounding error of one addition
 
-# Columns of `levels`: one line a node on the current path.
+# Columns of `levels`: one line per node on the current path.
 START, ACTIVE, END, COLUMN, LAST, ATTRIBUTE, GROUP, GROUPS, GROUPS_START, CLOSED, FREE = range(11)
 LEVEL_FIELDS = 11
 # Columns of `factors`: likelihood of K, danger that surely follows from K.
@@ -55,7 +55,7 @@ DONE, RUNNING, FULL = range(3)
 
 
 class Table(NamedTuple):
-    """What is searched; nothing in it changes."""
+    """The input of the search; read only."""
 
     codes: Codes
     offsets: Integers
@@ -105,7 +105,7 @@ class Table(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where the search stands; every array is written to."""
+    """The state of the search; every array is written to."""
 
     best: Weights
     upper: Weights
@@ -113,7 +113,7 @@ class Work(NamedTuple):
     levels: Integers
     factors: Weights
     rows: Codes
-    left: Weights  # beside `rows`: the most danger that can follow for an active row, rounded up
+    left: Weights  # aligned with `rows`: the most danger that can follow for an active row, rounded up
     groups: Codes
     closed: Bytes
     closed_columns: Integers
@@ -133,7 +133,7 @@ class Work(NamedTuple):
         )
 
     def share(self) -> float:
-        """How much of the first level is done."""
+        """Return how much of the first level is done."""
         columns = len(self.closed)
         if columns == 0:
             return 1.0
@@ -145,7 +145,7 @@ class Work(NamedTuple):
 
 @njit(cache=True)
 def largest_danger(codes: Codes, offsets: Integers, own: Weights, bonus: Weights, inferable: Bytes) -> Weights:
-    """The most danger that can follow for each row, rounded up by more than all later subtractions can lose."""
+    """Return the most danger that can follow for each row, rounded up beyond all later errors."""
     columns, rows = codes.shape
     danger = np.zeros(rows)
     for column in range(columns):
@@ -285,7 +285,7 @@ def _reopen(levels: Integers, level: int, closed: Bytes, closed_columns: Integer
 
 @njit(cache=True, error_model="numpy")
 def _danger_alone(codes: Codes, offsets: Integers, inferred: Weights, closed: Bytes, column: int, row: int) -> float:
-    """The danger of all the row holds outside the closed columns and `column`."""
+    """Return the danger of all that the row holds outside the closed columns and `column`."""
     danger = 0.0
     for other in range(codes.shape[0]):
         code = codes[other, row]
@@ -313,7 +313,7 @@ def _mark(
     known: float,
     saturation: float,
 ) -> int:
-    """Flag the rows for which a K with their attribute in `column` could beat their best; list those codes."""
+    """Flag the rows for which a K with their attribute in `column` could be better; list the codes."""
     used = 0
     for place in range(start, active):
         row = rows[place]
@@ -351,7 +351,7 @@ def _split(
     column: int,
     offset: int,
 ) -> None:
-    """Sort the node's rows by their code in `column` into groups, active rows first; `used` codes have any."""
+    """Sort the node's rows by their code in `column` into `used` groups, active rows first."""
     start, active, end = levels[level, START], levels[level, ACTIVE], levels[level, END]
     if used > 1:  # with a single group its end is known once it is filled
         for place in range(start, end):
@@ -367,7 +367,7 @@ def _split(
         groups[group, WITNESS] = free + tally[code]
         groups[group, STOP] = free + size
         position[code] = free + tally[code]
-        tally[code] = free + 1  # one too many, so that it stays above zero and still says: wanted
+        tally[code] = free + 1  # one too many: above zero marks a wanted code
         free += size
         group += 1
     for place in range(start, end):
@@ -395,7 +395,7 @@ def _split(
 
 @njit(cache=True, error_model="numpy")
 def enter_root(table: Table, work: Work, saturation: float, confidence: float) -> None:
-    """Visit the empty K: what everybody has follows from nothing."""
+    """Visit the empty K: the attributes of every row follow from it."""
     gained, _, steps = _close(
         table.codes, table.offsets, table.inferred, table.useful, work.rows, work.levels, 0, work.closed,
         work.closed_columns,
@@ -411,7 +411,7 @@ def enter_root(table: Table, work: Work, saturation: float, confidence: float) -
 
 @njit(cache=True, error_model="numpy")
 def advance(table: Table, work: Work, saturation: float, confidence: float, limit: int) -> int:
-    """Go on until the search is done, `limit` steps are spent, or the row stack has to grow."""
+    """Search until done, until `limit` steps are spent, or until the row stack has to grow."""
     # Taken out of the tuples once: each access inside the loop would count references.
     codes, offsets, likelihood, own, bonus = table.codes, table.offsets, table.likelihood, table.own, table.bonus
     inferred, useful, inferable = table.inferred, table.useful, table.inferable
@@ -494,7 +494,7 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
 
 @njit(cache=True, error_model="numpy")
 def bound_rest(table: Table, work: Work, saturation: float) -> None:
-    """Bound everything the stopped search has not visited: the waiting groups and columns of the current path."""
+    """Bound all that the stopped search has not visited: waiting groups and columns of the path."""
     levels, rows, upper = work.levels, work.rows, work.upper
     for level in range(work.registers[LEVEL], -1, -1):
         likelihood = work.factors[level, LIKELIHOOD]

@@ -35,11 +35,11 @@ Words = NDArray[np.uint64]
 
 
 class WordTable(NamedTuple):
-    """What is searched; nothing in it changes."""
+    """The input of the search; read only."""
 
-    people: Words  # (rows, words): what somebody holds
-    holders: Words  # (attributes, words): who holds it
-    inferable: Words  # (attributes, words): for whom it can ever follow
+    people: Words  # (rows, words): the attributes of each person
+    holders: Words  # (attributes, words): the people who hold it
+    inferable: Words  # (attributes, words): the people for whom it can ever follow
     likelihood: Weights
     own: Weights
     bonus: Weights
@@ -77,22 +77,25 @@ class WordTable(NamedTuple):
 
 
 class WordWork(NamedTuple):
-    """Where the search stands; every array is written to. The first index is the depth, but for `best` to `known`."""
+    """The state of the search; every array is written to.
+
+    The first index is the depth, but for `best` to `known`.
+    """
 
     best: Weights
     upper: Weights
     known: Codes  # the best K of each row: how many attributes, then the attributes; or nothing
     path: Integers  # K's last attribute, numbered as in the columns
     factors: Weights
-    rows: Words  # who holds K
-    active: Words  # whose score a K with more attributes could raise
-    closed: Words  # what everybody of them holds
+    rows: Words  # the people who hold K
+    active: Words  # the people whose score a larger K could raise
+    closed: Words  # the attributes that all of them hold
     waiting: Words  # attributes still to be added to K
     left: Weights  # the most danger that can follow for an active row
     registers: Integers
 
     def share(self) -> float:
-        """How much of the first level is done; its last attributes take the longest."""
+        """Return how much of the first level is done; its last attributes take the longest."""
         left = int(np.bitwise_count(self.waiting[0]).sum())
         return float(1.0 - left / (64 * self.waiting.shape[1]))
 
@@ -126,7 +129,10 @@ def word_table(columns: Columns) -> WordTable:
 
 @njit(cache=True, error_model="numpy")
 def _close(people: Words, inferred: Weights, rows: Words, closed: Words, level: int, added: int) -> float:
-    """Find what everybody who holds K has; returns the danger that newly follows (not that of `added` itself)."""
+    """Find what all holders of K have in common.
+
+    Returns the danger that newly follows (without that of `added`).
+    """
     gained = 0.0
     for place in range(people.shape[1]):
         common = ~np.uint64(0)
@@ -161,7 +167,7 @@ def _offer(
     likeliest: float,
     saturation: float,
 ) -> bool:
-    """Offer the node's worth to its active rows; only those whom a larger K could serve better stay active."""
+    """Offer the node's worth to its active rows; keep those active that a larger K could serve."""
     worth = chance * danger / (saturation + danger)
     wanted = False
     for word in range(active.shape[1]):
@@ -187,7 +193,7 @@ def _offer(
 
 @njit(cache=True, error_model="numpy")
 def _await(people: Words, active: Words, closed: Words, waiting: Words, level: int, below: int) -> bool:
-    """List the attributes below one that active rows hold and that do not follow from K; whether there are any."""
+    """List the open attributes below one that active rows hold; return whether any exist."""
     found = False
     for place in range(people.shape[1]):
         held = np.uint64(0)
@@ -252,7 +258,7 @@ def _activate(
 
 @njit(cache=True, error_model="numpy")
 def enter_root(table: WordTable, work: WordWork, saturation: float, confidence: float) -> None:
-    """Visit the empty K: what everybody has follows from nothing."""
+    """Visit the empty K: the attributes of every row follow from it."""
     danger = _close(table.people, table.inferred, work.rows, work.closed, 0, -1)
     work.factors[0, INFERRED] = danger
     likeliest = table.likelihood.max() if len(table.likelihood) else 0.0
@@ -267,7 +273,7 @@ def enter_root(table: WordTable, work: WordWork, saturation: float, confidence: 
 
 @njit(cache=True, error_model="numpy")
 def advance(table: WordTable, work: WordWork, saturation: float, confidence: float, limit: int) -> int:
-    """Go on until the search is done or `limit` steps are spent."""
+    """Search until done or until `limit` steps are spent."""
     # Taken out of the tuples once: each access inside the loop would count references.
     people, holders, inferable, least = table.people, table.holders, table.inferable, table.least
     likelihood, own, bonus, inferred = table.likelihood, table.own, table.bonus, table.inferred

@@ -1,4 +1,4 @@
-"""The Dowker complex of a small table: what somebody has together, which faces are free, where holes are."""
+"""The Dowker complex of a small table: attributes that occur together, free faces, holes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ _LARGEST_HOLE = 4
 
 @dataclass(frozen=True, kw_only=True)
 class DowkerComplex:
-    """A complex whose vertices are attributes and whose faces are what somebody has together.
+    """A complex whose vertices are attributes and whose faces are sets that at least one person has.
 
-    Attributes are named by their column, and numbered where a column has several; no value is told. `free_faces` are
-    the smallest ones: a *proper* face inside exactly one maximal face (White 2021, definition 2.22 with its erratum),
-    from which that face follows unless somebody has no more than it. `inferring` are the smallest sets from which
-    something follows in this table. `holes` are sets that nobody has together although somebody has each of them
-    without one.
+    Attributes are named by their column, and numbered where a column has several; values are not shown. `free_faces`
+    are the smallest ones: a *proper* face inside exactly one maximal face (White 2021, definition 2.22 with its
+    erratum), from which that face follows unless a person has exactly it. `inferring` are the smallest sets from which
+    another attribute follows in this table. `holes` are sets that no person has although, for each of their attributes,
+    a person has all others.
     """
 
     vertices: tuple[str, ...]
@@ -31,12 +31,12 @@ class DowkerComplex:
     holes: tuple[Face, ...]
 
     def name(self, face: Face) -> str:
-        """Say which attributes a face has."""
+        """Return the names of the attributes of a face."""
         return ", ".join(self.vertices[vertex] for vertex in face) or "nothing"
 
 
 def dowker_complex(found: PrivacyScore) -> DowkerComplex | None:
-    """Return the complex of a measured table, or None where it has too many attributes to be looked at.
+    """Return the complex of a measured table, or None where it has too many attributes.
 
     Cost: every set of at most 12 attributes.
     """
@@ -63,7 +63,7 @@ def dowker_complex(found: PrivacyScore) -> DowkerComplex | None:
 
 
 def _closure(face: set[int], people: Iterable[frozenset[int]]) -> frozenset[int]:
-    """What everybody with the face has; nothing where nobody has it."""
+    """Return what all people with the face have in common; the empty set where no person has it."""
     among = [person for person in people if face <= person]
     return frozenset.intersection(*among) if among else frozenset()
 

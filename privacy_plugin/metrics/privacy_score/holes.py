@@ -1,4 +1,4 @@
-"""The holes of a relation: minimal sets of attributes that nobody has together."""
+"""The holes of a relation: minimal sets of attributes that no person has together."""
 
 import numpy as np
 from numba import njit
@@ -11,11 +11,12 @@ Words = NDArray[np.uint64]
 
 
 def minimal_non_faces(relation: Relation, *, max_size: int, limit: int = 1_000_000) -> list[list[int]]:
-    """List the holes M of 2 to `max_size` attributes: nobody has all of M, somebody has each M less one attribute.
+    """List the holes M of 2 to `max_size` attributes.
 
-    These are the minimal non-faces of the Dowker complex (thesis, chapter 6). Two values of one column are left
-    out: no row could fill them. Ascending by size, then by attributes. Cost: one pass over the people, 64 at a
-    time, for each set of fewer than `max_size` attributes that somebody has and each attribute after it.
+    No person has all of M, but for each of its attributes a person has all others. These are the minimal non-faces of
+    the Dowker complex (White 2021, chapter 6). Two values of one column are left out: no row could fill them. Ascending
+    by size, then by attributes. Cost: one pass over the people, 64 at a time, for each set of fewer than `max_size`
+    attributes that a person has and each attribute after it.
 
     >>> from privacy_plugin.metrics.privacy_score.relation import make_relation
     >>> triangle = [[1, 1, 0], [0, 1, 1], [1, 0, 1]]
@@ -39,7 +40,7 @@ def minimal_non_faces(relation: Relation, *, max_size: int, limit: int = 1_000_0
 
 
 def _extents(relation: Relation) -> tuple[Words, Integers, Integers]:
-    """For each attribute somebody has: its people as bits, its number, its column."""
+    """Return for each attribute that occurs: its people as bits, its number, its column."""
     lines, numbers, columns = [], [], []
     rows = len(relation.counts)
     padded = np.zeros(-(-rows // 64) * 64, dtype=np.bool_)
@@ -56,7 +57,7 @@ def _extents(relation: Relation) -> tuple[Words, Integers, Integers]:
 
 @njit(cache=True)
 def _meet(one: Words, other: Words, into: Words) -> bool:
-    """AND two sets of people; True when somebody is left."""
+    """AND two sets of people; return whether any person is left."""
     some = np.uint64(0)
     for word in range(len(one)):
         into[word] = one[word] & other[word]
@@ -66,7 +67,7 @@ def _meet(one: Words, other: Words, into: Words) -> bool:
 
 @njit(cache=True)
 def _held_without(extents: Words, chosen: Integers, size: int, left_out: int, last: int) -> bool:
-    """Whether somebody has `last` and the chosen attributes but the one left out."""
+    """Return whether a person has `last` and the chosen attributes except the one left out."""
     for word in range(extents.shape[1]):
         common = extents[last, word]
         for index in range(size):
@@ -79,7 +80,7 @@ def _held_without(extents: Words, chosen: Integers, size: int, left_out: int, la
 
 @njit(cache=True)
 def _find_holes(extents: Words, column: Integers, max_size: int, found: Integers) -> int:
-    """Extend each set somebody has by each later attribute; write what fits, return how many holes there are."""
+    """Extend each set that a person has by each later attribute; write and count the holes."""
     attributes = extents.shape[0]
     chosen = np.zeros(max_size, dtype=np.int64)
     upcoming = np.zeros(max_size + 1, dtype=np.int64)

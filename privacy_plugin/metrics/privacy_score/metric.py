@@ -1,4 +1,4 @@
-"""The Database Privacy Score: what follows for a person from what an attacker may know of them, and how bad that is."""
+"""The Database Privacy Score: how much an attacker can infer about a person, and how harmful it is."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _STATISTICS = ("average", "maximum", "threshold_share")
 _WORST_SHOWN = 5
-DEFAULT_BUDGET = 20_000_000_000  # steps, some minutes: no gate hangs
+DEFAULT_BUDGET = 20_000_000_000  # steps, some minutes: a gate must end
 
 
 def require_score_options(
@@ -45,7 +45,7 @@ def require_score_options(
     generalized: Mapping[str, Hierarchy] | None = None,
     budget: int | None = None,
 ) -> None:
-    """Refuse options that make no sense, before any data is read."""
+    """Raise if an option is invalid, before any data is read."""
     read_weights("likelihood", likelihood)
     read_weights("danger", danger)
     read_roles(roles)
@@ -68,10 +68,10 @@ def require_score_options(
 @metric(
     title="privacy score",
     safer="lower",
-    attacker="who knows some of {attributes} of a person learns whatever everybody with the same has in common; "
-    "likelihood times danger of that reaches {limit}",
-    remedy="generalize or leave out a column that the most revealing combinations name, or add records that break "
-    "them (greedy_repair)",
+    attacker="who knows some of {attributes} of a person infers all that people with the same values have in common; "
+    "its likelihood times its danger reaches {limit}",
+    remedy="generalize or remove a column of the most revealing combinations, or add records that contradict them "
+    "(greedy_repair)",
     paper="White 2021 (Database Privacy Score)",
     axis="privacy score",
     picture="score_distribution",
@@ -100,30 +100,30 @@ def privacy_score(
     budget: int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> PrivacyScore:
-    """Return how much follows for the people of a table from what an attacker may know of them, from 0 to 1.
+    """Return how much an attacker can infer about the people of a table, from 0 (nothing) to 1.
 
     priv(i) = max over the sets K of i's attributes, the empty one included, of (product of l(x) over K) * D / (s + D),
-    D = sum of d(x) over what everybody with K also has; l: likelihood of being known, d: danger of being inferred,
+    D = sum of d(x) over what all people with K also have; l: likelihood of being known, d: danger of being inferred,
     s: saturation. With `confidence` c < 1, x follows for i when i has x and a share of at least c of the people with K
     have it, and counts share * d(x); keep it at 0.9 or more, or base rates score. White 2021, chapter 3. `statistic`:
     the average over people, the maximum, or the share of people who score at least `threshold` (within 1e-12).
 
-    Errata: somebody whose attributes are all somebody else's is an ordinary person (the thesis' program drops them);
-    theorems 5.2 and 5.3 are false as stated. What is true: generalizing a column for everybody alike never raises
-    anyone's score if its l is 1 and its d is 0 (confidence 1); other changes can, so the score is not called monotone.
+    Errata: a person whose attributes are a subset of another person's is scored too (the program of the thesis drops
+    them); theorems 5.2 and 5.3 are false as stated. True is: generalizing a column for all people alike raises no score
+    if its l is 1 and its d is 0 (confidence 1); other changes can, so the score is not declared monotone.
 
     `likelihood`, `danger`: {column: weight}, {(column, value): weight} or {column: {value: weight, "otherwise":
     weight}}, between 0 and 1. `roles`: {column: "quasi_identifier"} stands for l = 1, d = 0 (known, harmless),
     {column: "sensitive"} for l = 0, d = 1 (unknown, dangerous); weights override it, and without either both are 1,
     the worst. In a policy the roles are those of its columns. A boolean column is one attribute, held where true
-    (false and missing: not held); any other has one attribute a value, and missing is a value. `bins`: {column:
+    (false and missing: not held); any other has one attribute per value, and missing is a value. `bins`: {column:
     boundaries or hierarchy} groups numbers first; `generalized`: {column: hierarchy}: values of these columns hold
-    every leaf below them, `*` all. Needs one row a person.
+    every leaf below them, `*` all. Needs one row per person.
 
     The value is an exact fraction where all weights are 0 or 1 or the table is tiny, otherwise right to 1e-12. Cost:
     one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`, known
     beforehand). Where the `budget` of steps (about 10 ns each, 20 billion unless given) ends first, scores are
-    intervals, and a limit is held against the upper end. `progress(share, steps)` is called now and then.
+    intervals, and a limit is held against the upper end. `progress(share, steps)` is called from time to time.
 
     >>> rows = [(8001, "flu"), (8001, "flu"), (8002, "flu"), (8002, "gout")]
     >>> table = FrequencyTable.from_rows(["zip", "disease"], rows)
@@ -187,7 +187,7 @@ def _result(
         parameters=parameters,
         rows=people.rows,
         classes=people.distinct,
-        # A limit on an average or a share says nothing of one person: only that on the maximum has people who fail it.
+        # Only a limit on the maximum is failed by single people; a limit on an average or a share is not.
         spread=Spread(values=upper, people=people.counts) if settings.statistic == "maximum" else None,
         worst=_worst(people, upper),
         details={
@@ -211,7 +211,7 @@ def _result(
 def _judged(
     people: FrequencyTable, related: Attributes, found: "Scores", settings: Settings
 ) -> tuple[Quantity, tuple[Quantity, Quantity]]:
-    """The value of the statistic and the ends between which it surely lies."""
+    """Return the value of the statistic and the interval that contains it."""
     relation = related.relation
     if settings.statistic == "threshold_share":
         people_reaching = [
@@ -235,7 +235,7 @@ def _judged(
 def _cut_short(interval: tuple[Quantity, Quantity], visited: int, sets: float) -> str:
     return (
         f"the budget ended first, after {visited:,} sets of at most {sets:.2g}: the value lies between "
-        f"{float(interval[0]):.4g} and {float(interval[1]):.4g}, and the upper end is judged"
+        f"{float(interval[0]):.4g} and {float(interval[1]):.4g}, and the upper end is compared with the limit"
     )
 
 
@@ -253,7 +253,10 @@ def _worst(people: FrequencyTable, scores: Floats) -> tuple[WorstClass, ...]:
 
 
 def _stated(given: GivenWeights | None) -> dict[str, Any] | None:
-    """State weights by column; which values have their own is not told, as values belong to the table."""
+    """Return the weights by column, for the parameters of the result.
+
+    Weights of single values are left out, because values belong to the table.
+    """
     if given is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""Reduction of a relation to fewer columns with the same scores: the input of the lattice and of the search."""
+"""Reduction of a relation to fewer columns with the same scores, for the lattice and the search."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ _OPEN_COLUMNS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Distinct rows of what can matter, least likely column first."""
+    """Distinct rows of the attributes that can matter, least likely column first."""
 
     codes: Codes  # (columns, rows)
     counts: Integers
@@ -38,7 +38,7 @@ def search_columns(relation: Relation, *, merge: bool = True) -> Columns:
 
     Attributes held by exactly the same people follow from each other, so a set K needs at most one of them, and of
     two the likelier and less dangerous one serves at least as well: the other only adds its danger to it (`bonus`).
-    Attributes that nobody holds together can share a column, as no K holds both. None of this changes a score, at
+    Attributes that no person holds together can share a column, as no K holds both. None of this changes a score, at
     any confidence. Cost: a few passes over the table.
     """
     everything = np.ones(relation.attributes, dtype=np.bool_)
@@ -67,7 +67,7 @@ def search_columns(relation: Relation, *, merge: bool = True) -> Columns:
 
 
 def _fold_equal(relation: Relation) -> tuple[Flags, Weights]:
-    """Which attributes stay, and the danger of the folded ones on the one they were folded into."""
+    """Return which attributes stay, and the danger of the folded ones on the one they were folded into."""
     leader = _equal_leaders(relation)
     order = np.lexsort((relation.danger, -relation.likelihood, leader))
     heads = order[np.diff(leader[order], prepend=-1) != 0]
@@ -95,7 +95,10 @@ def _equal_leaders(relation: Relation) -> Integers:
 
 @njit(cache=True)
 def _signatures(codes: Codes, offsets: Integers, noise: Weights) -> tuple[Integers, Weights]:
-    """How many rows hold each attribute, and the sum of their noise: equal for equal rows, as sums run in order."""
+    """Return how many rows hold each attribute, and the sum of their noise.
+
+    The sums are equal for equal rows, because they are added in order.
+    """
     support = np.zeros(offsets[-1], dtype=np.int64)
     signature = np.zeros(offsets[-1])
     for column in range(codes.shape[0]):
@@ -108,7 +111,7 @@ def _signatures(codes: Codes, offsets: Integers, noise: Weights) -> tuple[Intege
 
 @njit(cache=True)
 def _undo_unequal(codes: Codes, offsets: Integers, column_of: Integers, leader: Integers) -> None:
-    """Part every attribute from its leader where their people differ (they are equally many)."""
+    """Make an attribute its own leader where its people differ from the leader's (they are equally many)."""
     unequal = np.zeros(len(leader), dtype=np.uint8)
     for column in range(codes.shape[0]):
         for row in range(codes.shape[1]):
@@ -123,7 +126,10 @@ def _undo_unequal(codes: Codes, offsets: Integers, column_of: Integers, leader: 
 
 
 def _layout(relation: Relation, keep: Flags, *, pack: bool) -> tuple[Integers, Integers, list[Integers]]:
-    """The new column and code of each kept attribute (-1 for the others), and the attributes of each new column."""
+    """Return the new column and code of each kept attribute, and the attributes of each column.
+
+    -1 for attributes that are dropped.
+    """
     members: list[Integers] = []
     homes = np.repeat(np.arange(len(relation.codes)), np.diff(relation.offsets))
     sizes = np.bincount(homes[keep], minlength=len(relation.codes))
@@ -146,7 +152,7 @@ def _layout(relation: Relation, keep: Flags, *, pack: bool) -> tuple[Integers, I
 
 
 def packed_bits(held: Flags) -> Words:
-    """One line of words an attribute; row r is bit r % 64 of word r // 64."""
+    """Return one line of words per attribute; row r is bit r % 64 of word r // 64."""
     padded = np.zeros((len(held), -(-held.shape[1] // 64) * 64), dtype=np.bool_)
     padded[:, : held.shape[1]] = held
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
@@ -154,7 +160,7 @@ def packed_bits(held: Flags) -> Words:
 
 @njit(cache=True)
 def _first_fit(held: Words) -> Integers:
-    """Put each attribute with the first earlier ones that no row holds together with it."""
+    """Group each attribute with the first earlier ones that no row holds together with it."""
     attributes, words = held.shape
     group = np.zeros(attributes, dtype=np.int64)
     taken = np.zeros((attributes, words), dtype=np.uint64)
@@ -186,10 +192,10 @@ def _relay(codes: Codes, offsets: Integers, home: Integers, code: Integers, into
 
 
 def inferable_cells(columns: Columns) -> Bytes:
-    """Say for each (column, row) whether the row's attribute can ever follow for it with certainty.
+    """Return for each (column, row) whether the row's attribute can ever follow for it with certainty.
 
-    It cannot when another row agrees with it in every other column but not in this one: whatever K the row has
-    without the attribute, the other row has K too. Cost: one hash lookup a cell; a hit is compared in full.
+    It cannot when another row agrees with it in every other column but not in this one: any K that the row has
+    without the attribute, the other row has too. Cost: one hash lookup per cell; a hit is compared in full.
     """
     dangerous = np.add.reduceat(columns.inferred, columns.offsets[:-1]) > 0 if len(columns.codes) else np.zeros(0)
     cells = np.ones(columns.codes.shape, dtype=np.uint8)

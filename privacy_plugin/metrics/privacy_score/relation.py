@@ -40,6 +40,10 @@ Weights = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _KEY_LIMIT = 2**62
+_MANY_NUMBERS = 24
+_HARMLESS = "no attribute has a danger above 0, so every score is 0; give a danger to the columns that are sensitive"
+_MISSING = "\0missing"  # not a label: text cannot be taken for a missing value
+_Paths = dict[str, tuple[Value, tuple[Value, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,22 +52,22 @@ class Relation:
 
     codes: Codes  # (columns, rows), -1 where the row holds none of the column's attributes
     offsets: Integers  # attribute number = offsets[column] + code
-    likelihood: Weights  # one an attribute
-    danger: Weights  # one an attribute
-    counts: Integers  # one a distinct row
+    likelihood: Weights  # one per attribute
+    danger: Weights  # one per attribute
+    counts: Integers  # one per distinct row
     inverse: Integers  # given row -> distinct row
 
     @property
     def attributes(self) -> int:
-        """How many attributes there are."""
+        """The number of attributes."""
         return len(self.likelihood)
 
     def held_by(self, row: int) -> list[int]:
-        """The attributes of one distinct row, ascending."""
+        """Return the attributes of one distinct row, ascending."""
         return [int(self.offsets[c] + code) for c, code in enumerate(self.codes[:, row]) if code >= 0]
 
     def holders(self, attribute: int) -> Flags:
-        """Which distinct rows hold an attribute."""
+        """Return which distinct rows hold an attribute."""
         column = int(np.searchsorted(self.offsets, attribute, side="right")) - 1
         holds: Flags = self.codes[column] == attribute - self.offsets[column]
         return holds
@@ -80,7 +84,7 @@ def make_relation(
 ) -> Relation:
     """Build a relation from code columns, a boolean matrix, or both side by side, merging equal rows.
 
-    `codes` is (rows, columns) with -1 for "none"; `cardinalities` says how many codes each column has (default: the
+    `codes` is (rows, columns) with -1 for "none"; `cardinalities` is the number of codes of each column (default: the
     largest code + 1). `matrix` is (rows, attributes). `likelihood` and `danger` list the attributes of `codes`,
     column by column, then those of `matrix`. `counts` weighs the rows (default 1). Cost: one sort of the rows.
 
@@ -149,7 +153,7 @@ def _row_counts(counts: ArrayLike | None, rows: int) -> Integers:
         return np.ones(rows, dtype=np.int64)
     given = np.asarray(counts)
     if not np.issubdtype(given.dtype, np.integer) or given.shape != (rows,) or (given < 1).any():
-        raise ParameterError(f"counts must be {rows} whole numbers of at least 1, one a row")
+        raise ParameterError(f"counts must be {rows} whole numbers of at least 1, one per row")
     return given.astype(np.int64)
 
 
@@ -163,7 +167,7 @@ def _weights(name: str, given: ArrayLike, attributes: int) -> Weights:
 
 
 def distinct_rows(codes: Codes) -> tuple[Integers, Integers]:
-    """The first place of each distinct row and the distinct row of each place, for codes of (columns, rows)."""
+    """Return the first place of each distinct row and the distinct row of each place."""
     key = np.zeros(codes.shape[1], dtype=np.int64)
     span = 1
     for column in codes:
@@ -177,10 +181,6 @@ def distinct_rows(codes: Codes) -> tuple[Integers, Integers]:
     return first.astype(np.int64), inverse.astype(np.int64)
 
 
-_MANY_NUMBERS = 24
-_HARMLESS = "no attribute has a danger above 0, so every score is 0; say what would be bad to learn"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attribute:
     """One attribute: a column and one of its values; a boolean column's only value is true."""
@@ -191,7 +191,7 @@ class Attribute:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Attributes:
-    """Who holds what: a relation whose attributes have names, each with its weights as they were written."""
+    """A relation whose attributes have names, each with its weights as exact fractions."""
 
     listed: tuple[Attribute, ...]
     likelihood: tuple[Fraction, ...]
@@ -200,7 +200,7 @@ class Attributes:
     notes: tuple[str, ...]
 
     def columns(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """The columns of some attributes, each once, in order."""
+        """Return the columns of some attributes, each once, in order."""
         return tuple(dict.fromkeys(self.listed[number].column for number in numbers))
 
 
@@ -214,7 +214,7 @@ def relate(
     bins: Mapping[str, Any] | None = None,
     generalized: Mapping[str, Hierarchy] | None = None,
 ) -> Attributes:
-    """Turn the columns of a table into attributes with weights; the relation's given rows are the table's rows."""
+    """Turn the columns of a table into attributes with weights; one given row per row of the table."""
     likely, dangerous = read_weights("likelihood", likelihood), read_weights("danger", danger)
     presets, cuts, trees = read_roles(roles), read_bins(bins), read_generalized(generalized, bins)
     given_for: dict[str, Iterable[str]] = {"likelihood": likely, "danger": dangerous, "roles": presets}
@@ -245,7 +245,7 @@ def relate(
 
 
 def read_bins(given: Mapping[str, Any] | None) -> dict[str, Hierarchy]:
-    """Read how numbers are binned: by boundaries, or by the first level of a hierarchy."""
+    """Read the bins of numbers: boundaries, or the first level of a hierarchy."""
     return {name: _bin(name, cuts) for name, cuts in _mapping("bins", given).items()}
 
 
@@ -262,7 +262,7 @@ def read_generalized(given: Mapping[str, Hierarchy] | None, bins: Mapping[str, A
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Block:
-    """The attributes of one column: code columns of the table's rows, their sizes, and what the codes mean."""
+    """The attributes of one column: code columns of the table's rows, their sizes, their values."""
 
     column: str
     codes: Codes  # (rows, code columns), -1 where a row holds none
@@ -286,7 +286,7 @@ def _block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hiera
 
 
 def is_boolean(values: Sequence[Value]) -> bool:
-    """Tell whether a column has booleans and nothing else (but missing values)."""
+    """Return whether all values of a column are booleans or missing."""
     return any(isinstance(value, bool) for value in values) and all(
         value is None or isinstance(value, bool) for value in values
     )
@@ -331,16 +331,13 @@ def _mapping(what: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(given)
 
 
-_MISSING = "\0missing"  # no label: text cannot pass for a missing value
-
-
 def leaves_held(tree: Hierarchy, values: Sequence[Value], *, column: str) -> tuple[tuple[Value, ...], Flags]:
     """Return the leaves of a column and, for each of its values, which of them it holds.
 
     The leaves are what a table lists; otherwise the values of the column that the hierarchy covers and, of intervals,
-    the finest ones, each of which stands for the numbers in it that nobody has. Missing is a leaf of its own where it
-    occurs; `*` holds all leaves. As in all hierarchies, 39 and "39" are one value. A value that is neither a leaf nor
-    above one is refused. Leaves that nobody holds are left out.
+    the finest ones, each of which stands for the numbers in it that do not occur. Missing is a leaf of its own where it
+    occurs; `*` holds all leaves. As in all hierarchies, 39 and "39" are one value. Raises if a value is neither a
+    leaf nor above one. Leaves that no value holds are left out.
 
     >>> from privacy_plugin.frequency.hierarchy_builders import interval_hierarchy
     >>> ages = interval_hierarchy(boundaries=[[0, 10, 20, 40], [0, 20, 40]], open_ends=False)
@@ -368,11 +365,8 @@ def leaves_held(tree: Hierarchy, values: Sequence[Value], *, column: str) -> tup
     return tuple(leaf for (leaf, _), held in zip(leaves, held_by_some, strict=True) if held), holds[:, held_by_some]
 
 
-_Paths = dict[str, tuple[Value, tuple[Value, ...]]]
-
-
 def _leaf_paths(tree: Hierarchy, values: Sequence[Value]) -> _Paths:
-    """Every leaf, by name, with what it becomes on the levels above it."""
+    """Return every leaf, by name, with its values on the levels above it."""
     candidates = tree.values if isinstance(tree, TableHierarchy) else values
     listed = [(leaf, steps) for leaf in candidates if (steps := _steps(tree, leaf)) is not None]
     if isinstance(tree, IntervalHierarchy):
@@ -394,7 +388,7 @@ def _steps(tree: Hierarchy, value: Value) -> tuple[Value, ...] | None:
 
 
 def _intervals(tree: IntervalHierarchy) -> list[tuple[Value, tuple[Value, ...]]]:
-    """The finest intervals and what lies above each, found by a number inside."""
+    """Return the finest intervals and the values above each, found by a number inside."""
     rule = tree.specification["intervals"]
     cuts = [exact(cut) for cut in rule["boundaries"][0]]
     inside: list[Fraction] = [(low + high) / 2 for low, high in pairwise(cuts)]
@@ -405,12 +399,14 @@ def _intervals(tree: IntervalHierarchy) -> list[tuple[Value, tuple[Value, ...]]]
         first, *above = _steps(tree, float(number)) or (None,)
         found[first] = tuple(above)
     if len(found) != len(inside) or None in found:
-        raise HierarchyError("the finest intervals are too narrow or too far out to be told apart by numbers")
+        raise HierarchyError(
+            "the finest intervals of the hierarchy are too narrow or too far out for floating-point numbers"
+        )
     return list(found.items())
 
 
 def _name(value: Value) -> str:
-    """The text under which hierarchies find a value; true and "True" are one."""
+    """Return the text by which hierarchies look a value up; true and "True" are one."""
     if value is None:
         return _MISSING
     text = label(value)

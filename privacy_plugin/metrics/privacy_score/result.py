@@ -1,4 +1,4 @@
-"""The result of the privacy score: the score of every person, the value that a limit compares, and witnesses."""
+"""The result of the privacy score: every person's score, the value a limit compares, witnesses."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +29,12 @@ ERROR = 1e-12  # of every score, and the tolerance of thresholds
 _SEARCHED_FOR_COMBINATIONS = 40
 _STEPS_FOR_A_COMBINATION = 20_000_000
 
+_LISTING = ("to_pylist", "to_list", "tolist")  # Arrow; polars and pandas; numpy
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What was asked besides the attributes and their weights."""
+    """The options other than the attributes and their weights."""
 
     saturation: Fraction
     confidence: Fraction
@@ -65,9 +67,9 @@ class Settings:
 class ScoreWitness:
     """Knowledge that reaches a person's score; no part of it alone does.
 
-    `known` and `inferred` are columns; the values stay hidden unless `reveal` is asked for. What follows without being
-    dangerous is left out. `confidences` stands beside `inferred_attributes`. `exact` is false when the budget ended
-    before the search did: the score may then be higher than `weight`.
+    `known` and `inferred` are columns; values are shown only with `reveal`. Inferred attributes without danger are left
+    out. `confidences` is aligned with `inferred_attributes`. `exact` is false when the budget ended before the search:
+    the score may then be higher than `weight`.
     """
 
     person: int
@@ -89,9 +91,9 @@ class ScoreWitness:
         return _columns(self.inferred_attributes)
 
     def words(self, *, reveal: bool = False) -> str:
-        """Say it in a sentence; without `reveal` no value of the table is named."""
-        known = ", ".join(_said(self.known_attributes, reveal=reveal))
-        inferred = ", ".join(_said(self.inferred_attributes, reveal=reveal))
+        """Return a sentence; without `reveal` it contains no value of the table."""
+        known = ", ".join(_shown(self.known_attributes, reveal=reveal))
+        inferred = ", ".join(_shown(self.inferred_attributes, reveal=reveal))
         who = f"Who knows {known}" if known else "Anybody"
         what = f"learns {inferred}" if inferred else "learns nothing"
         whom = "1 person" if self.people == 1 else f"{self.people:,} people"
@@ -121,7 +123,7 @@ class ScoreWitness:
 
 @dataclass(frozen=True, kw_only=True)
 class Combination:
-    """Columns that together give others away: the highest weight, and how many of the worst people it concerns."""
+    """Columns from which others follow, the highest weight, and the number of people concerned."""
 
     known: tuple[str, ...]
     inferred: tuple[str, ...]
@@ -142,7 +144,7 @@ class Combination:
 class PrivacyScore(Measurement):
     """The privacy scores of a table.
 
-    `individuals` has one score for each distinct row of the table, `counts` says how many people have that row. When
+    `individuals` has one score for each distinct row of the table, `counts` the number of people with that row. When
     the budget ended, scores are the upper ends of guaranteed intervals whose lower ends are `lower`; `value` is then
     the upper end and `error` the width.
     """
@@ -162,7 +164,7 @@ class PrivacyScore(Measurement):
 
     @property
     def highest(self) -> Quantity:
-        """The upper end of what the value may truly be: what a limit is held against."""
+        """The upper end of what the value may truly be: a limit is compared with it."""
         return self.interval[1]
 
     @property
@@ -181,11 +183,11 @@ class PrivacyScore(Measurement):
         return float(self.individuals.max())
 
     def threshold_count(self, threshold: float) -> int:
-        """How many people score at least the threshold, within 1e-12 (White 2021, definition 3.6)."""
+        """Return how many people score at least the threshold, within 1e-12 (White 2021, definition 3.6)."""
         return int(self.counts[reaching(self.individuals, threshold)].sum())
 
     def threshold_share(self, threshold: float) -> Fraction:
-        """The share of the people who score at least the threshold."""
+        """Return the share of the people who score at least the threshold."""
         return Fraction(self.threshold_count(threshold), self.rows)
 
     def of(self, frame: Any) -> Floats:
@@ -198,7 +200,7 @@ class PrivacyScore(Measurement):
         return scores
 
     def witness(self, person: int, *, budget: int | None = None) -> ScoreWitness:
-        """Return what an attacker would have to know of the people of one distinct row to reach their score."""
+        """Return the knowledge that reaches the score of the people of one distinct row."""
         return self.witnesses([person], budget=budget)[0]
 
     def witnesses(self, people: Sequence[int], *, budget: int | None = None) -> list[ScoreWitness]:
@@ -207,7 +209,7 @@ class PrivacyScore(Measurement):
 
         for person in people:
             if not isinstance(person, int | np.integer) or not 0 <= person < len(self.counts):
-                raise ParameterError(f"there is no person {person!r}; valid are 0 to {len(self.counts) - 1}")
+                raise ParameterError(f"person {person!r} does not exist; valid are 0 to {len(self.counts) - 1}")
         inverse = self.related.relation.inverse
         limits = self.settings.of_the_kernel | ({} if budget is None else {"budget": budget})
         found = witnesses(self.related.relation, rows=[int(inverse[person]) for person in people], **limits)
@@ -232,9 +234,10 @@ class PrivacyScore(Measurement):
 
     @cached_property
     def combinations(self) -> tuple[Combination, ...]:
-        """The most revealing combinations of columns, worst first, from the witnesses of the few highest scores.
+        """The most revealing combinations of columns, from the witnesses of the highest scores.
 
-        Each is looked for a fraction of a second at most; what is not found by then is left out or weighs too little.
+        The search for each takes a fraction of a second at most; a combination not found by then is left out or its
+        weight is too low.
         """
         order = np.lexsort((-self.counts, -self.individuals))[:_SEARCHED_FOR_COMBINATIONS]
         people = [int(person) for person in order if self.individuals[person] > 0]
@@ -253,21 +256,21 @@ class PrivacyScore(Measurement):
 
     @property
     def scores(self) -> Spread:
-        """How the scores are spread over the people, whatever the statistic."""
+        """The scores and how many people have each, for any statistic."""
         return Spread(values=self.individuals, people=self.counts)
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return plain data for every door."""
+        """Return plain data for JSON, reports and metadata."""
         return {**super().to_dict(reveal=reveal), "histogram": self.scores.histogram()}
 
 
 def average(scores: Floats, counts: Integers) -> float:
-    """The average over people, not over distinct rows."""
+    """Return the average over people, not over distinct rows."""
     return math.fsum((scores * counts).tolist()) / int(counts.sum())
 
 
 def reaching(scores: Floats, threshold: object) -> npt.NDArray[np.bool_]:
-    """Which scores are at least the threshold, within the tolerance."""
+    """Return which scores are at least the threshold, within the tolerance."""
     reached: npt.NDArray[np.bool_] = scores >= float(exact(threshold, what="threshold")) - ERROR
     return reached
 
@@ -276,7 +279,7 @@ def _columns(attributes: tuple[Attribute, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(attribute.column for attribute in attributes))
 
 
-def _said(attributes: tuple[Attribute, ...], *, reveal: bool) -> list[str]:
+def _shown(attributes: tuple[Attribute, ...], *, reveal: bool) -> list[str]:
     if not reveal:
         return list(_columns(attributes))
     return [f"{attribute.column} {_named(attribute.value)}" for attribute in attributes]
@@ -290,13 +293,10 @@ def _pair(attribute: Attribute) -> list[Any]:
     return [attribute.column, plain(attribute.value)]
 
 
-_LISTING = ("to_pylist", "to_list", "tolist")  # Arrow; polars and pandas; numpy
-
-
 def matching_rows(table: FrequencyTable, frame: Any) -> Integers:
-    """Return the distinct row of the table that each row of the frame is; raises where one is none of them.
+    """Return the distinct row of the table that each row of the frame equals; raise if a row equals none.
 
-    Cost: one lookup a cell.
+    Cost: one lookup per cell.
     """
     require_columns(table.columns, _names(frame))
     codes = [_codes(_values(frame, name), table.dictionary(name)) for name in table.columns]
@@ -321,7 +321,9 @@ def matching_rows(table: FrequencyTable, frame: Any) -> Integers:
 def _names(frame: Any) -> list[str]:
     if isinstance(frame, Mapping):
         return list(frame)
-    if not isinstance(frame, FrequencyTable) and not hasattr(frame, "shape"):  # no frame, or a query nobody has run
+    if not isinstance(frame, FrequencyTable) and not hasattr(
+        frame, "shape"
+    ):  # neither a frame nor the result of a query
         raise SourceError(f"a frame with rows is needed to align scores with, not {type(frame).__name__}")
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
@@ -336,7 +338,7 @@ def _values(frame: Any, name: str) -> Iterable[Any]:
             return column
         listing = next(getattr(column, method) for method in _LISTING if hasattr(column, method))
         listed: Iterable[Any] = listing()
-    except (TypeError, StopIteration):  # a query that nobody has run yet
+    except (TypeError, StopIteration):  # a query that has not run
         raise SourceError(
             f"the rows of a {type(frame).__name__} have no order to align scores with; give a pandas, polars or Arrow "
             "frame"
@@ -345,7 +347,7 @@ def _values(frame: Any, name: str) -> Iterable[Any]:
 
 
 def _codes(values: Iterable[Any], dictionary: tuple[Value, ...]) -> Integers:
-    """The position of every value in the dictionary, -1 where it has none."""
+    """Return the position of every value in the dictionary, -1 for unknown values."""
     positions = {key(value): position for position, value in enumerate(dictionary)}
     seen: dict[tuple[type, Any], int] = {}
     codes = []
@@ -358,7 +360,7 @@ def _codes(values: Iterable[Any], dictionary: tuple[Value, ...]) -> Integers:
         if place is None:
             value = canonical(raw)
             place = positions.get(key(value), -1)
-            if value is not None:  # not a number differs from itself: each would be remembered anew
+            if value is not None:  # NaN differs from itself: each would be a new key
                 seen[type(raw), raw] = place
         codes.append(place)
     return np.array(codes, dtype=np.int64)

@@ -39,20 +39,18 @@ from privacy_plugin.metrics.privacy_score.reduction import Columns, inferable_ce
 from privacy_plugin.metrics.privacy_score.relation import Codes, Integers, Relation, Weights
 
 Algorithm = Literal["auto", "lattice", "search", "words"]
-
+Progress = Callable[[float, int], None]
 
 _LATTICE_OPERATIONS_A_STEP = 8  # measured: what the lattice does while the search looks at one row
 _SMALL_LATTICE_STEPS = 1 << 17
 _WITNESS_LATTICE = 18
 _MOST_PEOPLE_IN_WORDS = 512  # measured: beyond, long words cost more than they save
-
-
-Progress = Callable[[float, int], None]
+_SLICE = 1 << 23  # steps between two reports of progress
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """A guaranteed interval for the score of each distinct row of the relation; a single value when exact."""
+    """A guaranteed interval for the score of each distinct row; a single value when exact."""
 
     lower: Weights
     upper: Weights
@@ -64,23 +62,23 @@ class Scores:
 
 @dataclass(frozen=True, kw_only=True)
 class Witness:
-    """What an attacker would know of a person, what follows from it, and its weight."""
+    """Known attributes of a person, what follows from them, and the weight of that."""
 
     row: int
     known: tuple[int, ...]
     inferred: tuple[int, ...]
-    confidences: tuple[float, ...]  # beside `inferred`
+    confidences: tuple[float, ...]  # aligned with `inferred`
     weight: float
     exact: bool  # False when the budget ran out: the score may be higher
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkEstimate:
-    """How large the problem is, known before any exponential work."""
+    """The size of the problem, known before any exponential work."""
 
     usable_attributes: int
     largest_person: int  # most usable attributes of one person
-    sets: float  # no more sets K than this can be visited
+    sets: float  # upper bound of the sets K that can be visited
     lattice_possible: bool
 
 
@@ -98,7 +96,7 @@ def score(
     `budget` counts steps (one row looked at in one column, about 10 ns); without it the search runs to the end.
     "auto" searches depth first for at most the time the lattice would take, then takes the lattice; tables with
     more than 25 usable attributes and confidences below 1 are only searched. Up to 512 distinct people are searched
-    in machine "words", several times faster and with the same outcome. `progress(share, steps)` is called
+    in machine "words", several times faster with the same result. `progress(share, steps)` is called
     between slices of the search and at the end. Memory: 512 MB for the largest lattice; the search needs about
     30 bytes * rows * depth of the path.
 
@@ -156,10 +154,10 @@ def witnesses(
     confidence: float = 1.0,
     budget: int | None = None,
 ) -> list[Witness]:
-    """For each asked distinct row, a K that reaches its score; no smaller subset of that K does.
+    """Return for each given distinct row a K that reaches its score; no proper subset of that K does.
 
-    Each is found anew: over the lattice of the person's own attributes where these are few, else by a search in
-    which only that row is active, within `budget` steps a row.
+    Each is computed separately: over the lattice of the person's own attributes where these are few, else by a search
+    in which only that row is active, within `budget` steps per row.
     """
     check_parameters(saturation=saturation, confidence=confidence, budget=budget)
     columns = search_columns(relation)
@@ -190,7 +188,7 @@ def witnesses(
 
 
 def estimate_work(relation: Relation, *, confidence: float = 1.0) -> WorkEstimate:
-    """Bound the exponential part before doing it: at most min(2^m, sum of 2^(attributes of a person)) sets K."""
+    """Bound the exponential work: at most min(2^m, sum of 2^(attributes of a person)) sets K."""
     check_parameters(saturation=1.0, confidence=confidence, budget=None)
     columns = search_columns(relation)
     usable = usable_attributes(columns)
@@ -209,7 +207,7 @@ def estimate_work(relation: Relation, *, confidence: float = 1.0) -> WorkEstimat
 
 
 def check_parameters(*, saturation: float, confidence: float, budget: int | None) -> None:
-    """Refuse what no score is defined for, before any work."""
+    """Raise if no score is defined for the parameters."""
     if not (0 < saturation < float("inf")):
         raise ParameterError(f"saturation must be above 0 and finite; {saturation} was given")
     if not (0 < confidence <= 1):
@@ -259,23 +257,20 @@ def _described(
     )
 
 
-_SLICE = 1 << 23
-
-
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a search found: `best` is reached by a K, `upper` cannot be exceeded; equal when complete."""
+    """The outcome of a search: `best` is reached by a K, `upper` cannot be exceeded; equal when complete."""
 
     best: Weights
     upper: Weights
-    known: Codes  # a line a row: how many attributes its best K has, then the attributes
+    known: Codes  # one line per row: the size of its best K, then the attributes
     complete: bool
     steps: int
     nodes: int
 
 
 def search_table(columns: Columns, *, confidence: float) -> Table:
-    """Lay the columns out for the search; done once, whatever is asked afterwards."""
+    """Lay the columns out for the search; one table serves any number of searches."""
     inferred = columns.inferred
     useful = [bool(inferred[start:end].any()) for start, end in _spans(columns)]
     certain = confidence >= 1.0
@@ -304,9 +299,9 @@ def run_search(
     record: bool = False,
     bounded: bool = True,
 ) -> Outcome:
-    """Search for all rows, or some, until done or until `budget` steps (rows looked at in a column) are spent.
+    """Search for all rows, or some, until done or until `budget` steps are spent.
 
-    Without `bounded`, the upper ends of an incomplete search mean nothing.
+    A step is one row visited in one column. Without `bounded`, the upper ends of an incomplete search are undefined.
     `progress` is called between slices with the share of the first-level branches done and the steps so far.
     """
     search: Any = by_words if isinstance(table, WordTable) else by_search

@@ -1,4 +1,4 @@
-"""Weights of the privacy score: how likely an attribute is known, how dangerous it is when it follows."""
+"""Weights of the privacy score: likelihood that an attribute is known, danger when inferred."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ GivenWeights: TypeAlias = Mapping[Any, Any]
 
 OTHERWISE = "otherwise"
 
-# What a role says of a column: (likelihood, danger).
+# The weights that a role stands for: (likelihood, danger).
 PRESETS: Mapping[str, tuple[Fraction, Fraction]] = {
     "quasi_identifier": (Fraction(1), Fraction(0)),  # known, harmless
     "sensitive": (Fraction(0), Fraction(1)),  # unknown, dangerous
@@ -24,14 +24,14 @@ _WORST = Fraction(1)
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnWeights:
-    """The weights of one column: some values' own, and the one of all others (None: what the role says)."""
+    """The weights of one column: those of single values, and of all others (None: by its role)."""
 
     otherwise: Fraction | None = None
     own: tuple[tuple[Value, Fraction], ...] = field(default=(), repr=False)
 
 
 def read_weights(what: str, given: GivenWeights | None) -> dict[str, ColumnWeights]:
-    """Read weights in any of their forms, refusing what is no weight between 0 and 1 or is given twice."""
+    """Read weights in any of their forms; raise if one is not between 0 and 1 or is given twice."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -56,10 +56,10 @@ def read_weights(what: str, given: GivenWeights | None) -> dict[str, ColumnWeigh
 
 
 def written_weights(given: GivenWeights | None) -> dict[str, Any] | None:
-    """Write weights as plain data that reads back the same: {column: weight} or {column: {value: weight}}.
+    """Return weights as plain data that is read back the same.
 
-    Plain data has values as text only: weights of two values with one text, or of a value that is called "otherwise",
-    would come back as others' and are refused.
+    Plain data has values as text only, so two values with one text, or a value "otherwise", raise: their weights would
+    be read back for other values.
 
     >>> written_weights({"age": 1, ("disease", "flu"): 0.2, ("disease", None): 0})
     {'age': 1, 'disease': {'flu': 0.2, '': 0}}
@@ -92,23 +92,23 @@ def read_roles(given: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def require_known_columns(what: str, named: Iterable[str], attributes: Sequence[str]) -> None:
-    """Refuse weights, roles, bins or hierarchies of columns that are not among the attributes."""
+    """Raise if weights, roles, bins or hierarchies name columns that are not among the attributes."""
     for name in named:
         if name not in attributes:
             raise ColumnError(unknown_name(f"column in {what}", str(name), attributes))
 
 
 def preset(role: str | None, position: int) -> Fraction:
-    """The likelihood (position 0) or danger (1) of a column by its role; without one the worst, 1."""
+    """Return the likelihood (position 0) or danger (1) of a column by its role; without one the worst, 1."""
     return PRESETS[role][position] if role is not None else _WORST
 
 
 def spread_weights(
     what: str, column: str, values: Sequence[Value], weights: ColumnWeights | None, base: Fraction
 ) -> list[Fraction]:
-    """Return the weight of every value of a column; a weight for a value that the column lacks is refused.
+    """Return the weight of every value of a column; raise if a weighted value does not occur.
 
-    A value is found by itself, else by its text: policies and suites have nothing but text for keys.
+    A value is looked up by itself, else by its text: keys in policies and suites are text.
     """
     if weights is None:
         return [base] * len(values)
