@@ -1,4 +1,4 @@
-"""Write a file whole or not at all: aside first, then in its place."""
+"""Write a file atomically: to a staging file first, which then replaces the target."""
 
 import os
 import secrets
@@ -6,17 +6,17 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_whole(path: str | Path, text: str) -> None:
-    """Put a text in the place of a file at once; whatever fails leaves the file that was there, and nothing beside."""
-    staging = beside(Path(path))
+def write_atomically(path: str | Path, text: str) -> None:
+    """Replace a file by a text; an error leaves the old file unchanged and no staging file."""
+    staging = staging_path(Path(path))
     try:
         staging.write_text(text, encoding="utf-8")
         os.replace(staging, path)
     finally:
-        with suppress(OSError):  # it is in its place, or was never made
+        with suppress(OSError):  # it was renamed, or never created
             staging.unlink()
 
 
-def beside(path: Path) -> Path:
-    """Return a name beside a file that nobody else has."""
+def staging_path(path: Path) -> Path:
+    """Return an unused path in the same folder."""
     return path.with_name(f"{path.name}.{secrets.token_hex(4)}")

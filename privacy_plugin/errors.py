@@ -1,7 +1,7 @@
-"""Everything this package raises, under one root.
+"""All exceptions of this package, with one root.
 
-A message says what was wrong, what was given and what is valid. It never carries a value of the data:
-column names, counts and limits only.
+A message states what is wrong, what was given, what is valid and what to do. It contains column names, counts and
+limits, and never a value of the data.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-# A file without names shows the values of its first row in their place, so those are not repeated.
+# The names of a file without header are values of its first row, so messages must not repeat them.
 NO_NAMES = "does its first line name the columns?"
 
 
@@ -22,15 +22,15 @@ class ParameterError(PrivacyPluginError):
 
 
 class ColumnError(PrivacyPluginError):
-    """A column is missing, named twice, or not fit for its role."""
+    """A column is missing, repeated, or unfit for its role."""
 
 
 class SourceError(PrivacyPluginError):
-    """The data cannot be read, or is of a kind no source understands."""
+    """The data cannot be read, or no source supports its type."""
 
 
 class EmptyTableError(SourceError):
-    """There is nothing to judge: a table without rows is never called private."""
+    """The table has no rows; an empty table is never judged private."""
 
 
 class HierarchyError(PrivacyPluginError):
@@ -38,7 +38,7 @@ class HierarchyError(PrivacyPluginError):
 
 
 class PolicyError(PrivacyPluginError):
-    """A policy is incomplete, contradictory or names what does not exist."""
+    """A policy is incomplete, contradictory or names something that does not exist."""
 
 
 class CertificateError(PrivacyPluginError):
@@ -46,7 +46,7 @@ class CertificateError(PrivacyPluginError):
 
 
 class BudgetError(PrivacyPluginError):
-    """A randomized release would spend more privacy budget than there is."""
+    """A randomized release would exceed the privacy budget."""
 
 
 class InfeasibleError(PrivacyPluginError):
@@ -54,24 +54,24 @@ class InfeasibleError(PrivacyPluginError):
 
 
 class TooLargeError(PrivacyPluginError):
-    """The exact computation would exceed a stated limit of time or memory."""
+    """The exact computation would exceed a limit of time or memory."""
 
 
-def kind_of(problem: BaseException) -> str:
-    """Name an error without its text, which may quote the data; the operating system's own words for files do not.
+def describe_error(problem: BaseException) -> str:
+    """Describe an error by its class or the operating system's text; its own message may quote data.
 
-    >>> kind_of(FileNotFoundError(2, "anything", "anything")), kind_of(KeyError("a value"))
+    >>> describe_error(FileNotFoundError(2, "anything", "anything")), describe_error(KeyError("a value"))
     ('No such file or directory', 'KeyError')
     """
     if isinstance(problem, UnicodeError):
-        return "its text is not UTF-8; convert it first (iconv -f ITS_ENCODING -t UTF-8)"
+        return "the text is not UTF-8; convert it first (iconv -f ENCODING -t UTF-8)"
     if isinstance(problem, OSError) and problem.errno:
         return os.strerror(problem.errno)
     return type(problem).__name__
 
 
 def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:
-    """Say that a name is unknown, with the nearest valid one as a hint.
+    """Return a message that a name is unknown, with the nearest valid name as a hint.
 
     >>> unknown_name("metric", "k_anonimity", ["k_anonymity", "l_diversity"])
     "unknown metric 'k_anonimity'; did you mean 'k_anonymity'? valid: k_anonymity, l_diversity"
@@ -83,7 +83,7 @@ def unknown_name(kind: str, given: str, valid: Iterable[str]) -> str:
 
 
 def nearest(given: str, valid: Iterable[str]) -> str | None:
-    """Return the valid name that was probably meant, whatever its case.
+    """Return the valid name that is nearest, ignoring case; None if none is near.
 
     >>> nearest("AGE", ["zip", "age"])
     'age'
@@ -94,16 +94,16 @@ def nearest(given: str, valid: Iterable[str]) -> str | None:
 
 
 def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str = "columns") -> None:
-    """Refuse an empty list, a repeated name or a name the table does not have, before any query runs.
+    """Raise for an empty list, a repeated name or an unknown column, before any query runs.
 
-    SQLite reads an unknown quoted name as a string constant: without this check a misspelt
-    quasi-identifier would look perfectly private.
+    SQLite reads an unknown quoted name as a text constant: without this check a misspelt quasi-identifier would
+    have one value and a high k.
     """
     if isinstance(wanted, str | bytes) or not isinstance(wanted, Iterable):
-        raise ColumnError(f"{role} must be a list of column names, not {type(wanted).__name__}")
+        raise ColumnError(f"{role} must be a list of column names, got {type(wanted).__name__}")
     for name in wanted:
         if not isinstance(name, str):
-            raise ColumnError(f"{role} must be a list of column names, which are text; {type(name).__name__} is none")
+            raise ColumnError(f"{role} must be a list of strings, got {type(name).__name__}")
     if not wanted:
         raise ColumnError(f"{role} is empty; name at least one column")
     repeated = sorted(name for name, times in Counter(wanted).items() if times > 1)
@@ -116,14 +116,14 @@ def require_columns(wanted: Sequence[str], present: Sequence[str], *, role: str 
 
 
 def require_column(wanted: str, present: Sequence[str], *, role: str) -> None:
-    """Refuse whatever is not the name of one column that the table has."""
+    """Raise unless `wanted` is the name of one column of the table."""
     if not isinstance(wanted, str):
-        raise ColumnError(f"{role} must be the name of one column, not {type(wanted).__name__}")
+        raise ColumnError(f"{role} must be the name of one column, got {type(wanted).__name__}")
     require_columns([wanted], present, role=role)
 
 
 def _unknown_column(role: str, name: str, wanted: Sequence[str], present: Sequence[str]) -> str:
-    """List the columns of a table that is recognized by one of them; else they may be the values of a first row."""
+    """List the columns only if one of them matches; otherwise they may be values of a file without header."""
     if any(other in present for other in wanted) or nearest(name, present):
         return unknown_name(f"column in {role}", name, present)
-    return f"unknown column in {role} {name!r}; the table has none like it: {NO_NAMES}"
+    return f"unknown column in {role} {name!r}, and no similar name in the table: {NO_NAMES}"

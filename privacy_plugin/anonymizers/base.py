@@ -29,7 +29,7 @@ from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.requirements.requirement import Requirement
 from privacy_plugin.requirements.rules import Rules
 from privacy_plugin.sources import Source
-from privacy_plugin.sources.protocol import Rehearsed
+from privacy_plugin.sources.protocol import RehearsalDone
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
@@ -438,9 +438,9 @@ def _require_writable(source: Source, rehearsal: FrequencyTable, target: str | N
         return
 
     def stop(_: Source) -> None:
-        raise Rehearsed
+        raise RehearsalDone
 
-    with suppress(Rehearsed):
+    with suppress(RehearsalDone):
         source.write_rows(rehearsal, target=target, verify=stop)
 
 

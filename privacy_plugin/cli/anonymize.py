@@ -7,7 +7,7 @@ import typer
 
 from privacy_plugin.cli.options import Data, Force, Json, Ledger, PolicyFile, Population, Table, Url
 from privacy_plugin.cli.terminal import Terminal, command
-from privacy_plugin.errors import ParameterError, kind_of
+from privacy_plugin.errors import ParameterError, describe_error
 
 if TYPE_CHECKING:
     from privacy_plugin.anonymizers.base import PlanResult
@@ -121,4 +121,4 @@ def _save(plan: "PlanResult", path: Path) -> None:
     try:
         plan.save(path)
     except OSError as problem:
-        raise ParameterError(f"cannot write the plan {str(path)!r}: {kind_of(problem)}") from None
+        raise ParameterError(f"cannot write the plan {str(path)!r}: {describe_error(problem)}") from None

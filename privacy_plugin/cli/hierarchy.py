@@ -10,7 +10,7 @@ from rich.text import Text
 
 from privacy_plugin.cli.options import PolicyFile, Table, Url
 from privacy_plugin.cli.terminal import PASSED, Terminal, command
-from privacy_plugin.errors import ParameterError, PolicyError, kind_of
+from privacy_plugin.errors import ParameterError, PolicyError, describe_error
 
 if TYPE_CHECKING:
     from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -91,7 +91,7 @@ def _read(policy: Path) -> str:
     try:
         return policy.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
-        raise PolicyError(f"cannot read the policy {str(policy)!r}: {kind_of(problem)}") from None
+        raise PolicyError(f"cannot read the policy {str(policy)!r}: {describe_error(problem)}") from None
 
 
 def _of_policy(text: str, column: str) -> Any:
@@ -142,13 +142,13 @@ def _proposed(counted: "FrequencyTable | None", *, reveal: bool) -> Any:
 
 def _replace(policy: Path, text: str, column: str, specification: Any) -> None:
     """Write the policy anew, if the hierarchy can be built."""
-    from privacy_plugin.atomic_write import write_whole
+    from privacy_plugin.atomic_write import write_atomically
     from privacy_plugin.policy.editing import with_hierarchy
     from privacy_plugin.requirements.specification import hierarchy_from_specification
 
     _loaded(text)
     hierarchy_from_specification(specification, folder=policy.parent)
-    write_whole(policy, with_hierarchy(text, column, specification))
+    write_atomically(policy, with_hierarchy(text, column, specification))
 
 
 def _levels(shown: "Hierarchy", counted: "FrequencyTable | None", column: str, *, reveal: bool) -> RichTable | Text:

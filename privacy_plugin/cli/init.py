@@ -10,7 +10,7 @@ from rich.text import Text
 
 from privacy_plugin.cli.options import Data, Force, Table, Url
 from privacy_plugin.cli.terminal import PASSED, Terminal, command
-from privacy_plugin.errors import ParameterError, kind_of
+from privacy_plugin.errors import ParameterError, describe_error
 
 if TYPE_CHECKING:
     from privacy_plugin.proposals.proposal import Proposal
@@ -100,7 +100,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise ParameterError(f"cannot write {str(path)!r}: {kind_of(problem)}") from None
+        raise ParameterError(f"cannot write {str(path)!r}: {describe_error(problem)}") from None
 
 
 def _summary(proposal: "Proposal") -> RichTable:

@@ -11,7 +11,7 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
-from privacy_plugin.sources.sql.address import database_url, file_of
+from privacy_plugin.sources.sql.connections import find_database_file, parse_url
 from privacy_plugin.sources.without_columns import WithoutColumns
 
 
@@ -73,8 +73,8 @@ def population_name(policy: Policy, given: str | None, data: Input, *, policy_fi
 def _engine(given: str) -> sa.Engine:
     """Make an engine; a message never holds the URL, which may hold a password."""
     try:
-        url = database_url(given)
-        file = file_of(url)
+        url = parse_url(given)
+        file = find_database_file(url)
         if file and not Path(file).exists():
             raise SourceError(f"there is no database file {file!r}")
         return sa.create_engine(url, hide_parameters=True)

@@ -14,9 +14,9 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
-from privacy_plugin.sources.sql.dialect import rules_of
-from privacy_plugin.sources.sql.errors import connect, told_as_source_error
-from privacy_plugin.sources.sql.files import require_suffix
+from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
+from privacy_plugin.sources.sql.dialect import dialect_of
+from privacy_plugin.sources.sql.file_formats import require_format
 from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 Place = str | Path | None
@@ -47,7 +47,7 @@ def require_free_output(
     A database's table is no file.
     """
     if opened.engine is None:
-        require_suffix(Path(output))
+        require_format(Path(output))
         require_free_files([output, *beside], read=[*tables, *files], force=force)
         return
     known = {_full_name(opened.engine, str(table)) for table in tables if table is not None}
@@ -73,14 +73,10 @@ def _full_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
     parts = split_name(name)[-2:]
     if len(parts) == 2:
         return tuple(part.casefold() for part in parts)
-    with told_as_source_error(engine, "looking for the schema"), connect(engine) as connection:
+    with redact_driver_errors(engine, "looking for the schema"), connect(engine) as connection:
         schema = sa.inspect(connection).default_schema_name or ""
     return tuple(part.casefold() for part in (schema, *parts))
 
-
-# Where tables of a session are: in the place of the output, whoever reads releases would read what no gate has judged,
-# and the unit with it. DuckDB has none that can be renamed; but nothing of a transaction is seen before its end.
-_TEMPORARY = {"postgresql": ("pg_temp",), "sqlite": ("temp",)}
 
 Waiting = tuple[Input, str, Callable[[], Source]]
 
@@ -93,12 +89,14 @@ def waiting_place(opened: Input, output: str) -> Iterator[Waiting]:
         with _private_folder(path.parent) as folder:
             yield opened, str(folder / path.name), lambda: open_source(folder / path.name)
         return
-    isolation = rules_of(opened.engine.dialect).isolation
-    with told_as_source_error(opened.engine, "writing"), connect(opened.engine) as connection:
-        if isolation:
-            connection.execution_options(isolation_level=isolation)
-        place = _TEMPORARY.get(connection.dialect.name, split_name(output)[:-1])
-        parts = (*place, f"privacy_plugin_judged_{secrets.token_hex(4)}")
+    dialect = dialect_of(opened.engine.dialect)
+    with redact_driver_errors(opened.engine, "writing"), connect(opened.engine) as connection:
+        if dialect.isolation:
+            connection.execution_options(isolation_level=dialect.isolation)
+        # readers of the output's schema must not see a table that no gate has judged; where a dialect has no schema
+        # for temporary tables, the open transaction hides it
+        schema = (dialect.temporary_schema,) if dialect.temporary_schema else split_name(output)[:-1]
+        parts = (*schema, f"privacy_plugin_judged_{secrets.token_hex(4)}")
         name = ".".join(f'"{part}"' for part in parts)
         with connection.begin():  # all in one: if it fails or is ended, there was nothing
             held = replace(opened, source=sql_table(connection, opened.name), session=connection)

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from privacy_plugin.errors import InfeasibleError, PrivacyPluginError, kind_of
+from privacy_plugin.errors import InfeasibleError, PrivacyPluginError, describe_error
 
 PASSED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "PRIVACY_PLUGIN_TRACEBACK"
@@ -82,7 +82,7 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
 def _unexpected(problem: Exception) -> str:
     """Name an error by its kind, and the file that it is about."""
     if isinstance(problem, OSError) and isinstance(problem.filename, str):
-        return f"cannot read or write {problem.filename!r}: {kind_of(problem)}"
+        return f"cannot read or write {problem.filename!r}: {describe_error(problem)}"
     return f"unexpected {type(problem).__name__}; set {TRACEBACK_VARIABLE}=1 to see where (may show data)"
 
 

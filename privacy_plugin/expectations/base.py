@@ -36,7 +36,7 @@ from privacy_plugin.requirements.limits import KINDS, Limit
 from privacy_plugin.requirements.requirement import Finding, Requirement, require
 from privacy_plugin.requirements.specification import is_specification
 from privacy_plugin.sources import open_source
-from privacy_plugin.sources.joining import snapshots
+from privacy_plugin.sources.population_join import open_snapshots
 
 # The arguments of an expectation that belong neither to the limit nor to the metric's options.
 _SURROUNDINGS = ("unit", "population")
@@ -90,7 +90,7 @@ def _judged(requirement: Requirement, engine: Any, domain: Mapping[str, Any], ar
     try:
         second = find_population(engine, arguments.get("population"))
         compared = None if second is None else open_source(second)
-        with read_batch(engine, domain) as data, snapshots(open_source(data), compared) as (source, others):
+        with read_batch(engine, domain) as data, open_snapshots(open_source(data), compared) as (source, others):
             tables = Tables(source)
             tables.count_rows()
             population = None if others is None else Tables(others)

@@ -104,10 +104,10 @@ def _frame(engine: Any, domain: dict[str, Any]) -> Iterator[Any]:
 @contextmanager
 def _spark_frame(engine: SparkDFExecutionEngine, domain: dict[str, Any]) -> Iterator[Any]:
     """Hand the frame over; a row condition that Spark refuses is quoted in PySpark's log."""
-    from privacy_plugin.sources.spark.logs import unlogged  # where there is a Spark engine, there is Spark
+    from privacy_plugin.sources.spark.session import silence_logs  # where there is a Spark engine, there is Spark
 
     with ExitStack() as opened:
-        with unlogged():
+        with silence_logs():
             frame = opened.enter_context(_frame(engine, domain))
         yield frame
 

@@ -1,4 +1,4 @@
-"""Frequency tables: what every privacy question is asked of."""
+"""Frequency tables: distinct rows with counts, the input of every metric and anonymizer."""
 
 from privacy_plugin.frequency.table import Classes, FrequencyTable, Histograms, merge
 

@@ -1,4 +1,4 @@
-"""Group rows of integer codes: the one operation everything else is made of."""
+"""Group rows of integer codes: the basic operation of frequency tables."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def pack(columns: Sequence[npt.NDArray[np.integer]], cardinalities: Sequence[int
     """Pack each row of codes into one number; returns the numbers and the size of their range.
 
     Equal rows get equal numbers and different rows different ones. When the product of the cardinalities
-    exceeds 62 bits, the numbers so far are replaced by their rank before the next column joins.
+    exceeds 62 bits, the numbers so far are replaced by their rank before the next column is added.
     """
     length = len(columns[0]) if columns else 0
     packed = np.zeros(length, dtype=np.int64)
@@ -37,25 +37,25 @@ def group(packed: Integers, size: int) -> tuple[Integers, Integers]:
     Returns (group of each row, position of one row of each group).
     """
     if is_dense(len(packed), size):
-        places = _places(packed, size)
-        used = np.flatnonzero(places >= 0)
-        first = places[used]
-        places[used] = np.arange(len(used))
-        return places[packed], first
+        positions = _first_positions(packed, size)
+        used = np.flatnonzero(positions >= 0)
+        first = positions[used]
+        positions[used] = np.arange(len(used))
+        return positions[packed], first
     _, first, groups = np.unique(packed, return_index=True, return_inverse=True)
     return groups.astype(np.int64), first.astype(np.int64)
 
 
 def tally(packed: Integers, size: int, counts: Integers | None = None) -> tuple[Integers, Integers]:
-    """Return the position of one of equal packed rows each, in ascending order, and how many they stand for.
+    """Return the position of one row of each distinct packed row, in ascending order, and their totals.
 
-    A row stands for itself, or for as many as `counts` says.
+    A row counts once, or as often as `counts` gives.
     """
     if is_dense(len(packed), size):
-        places = np.full(size, -1, dtype=np.int64)
-        places[packed] = np.arange(len(packed))
-        used = np.flatnonzero(places >= 0)
-        first = places.take(used)
+        positions = np.full(size, -1, dtype=np.int64)
+        positions[packed] = np.arange(len(packed))
+        used = np.flatnonzero(positions >= 0)
+        first = positions.take(used)
         if counts is None:
             return first, np.bincount(packed, minlength=size).take(used)
         if len(used) == len(packed):
@@ -73,19 +73,19 @@ def tally(packed: Integers, size: int, counts: Integers | None = None) -> tuple[
 
 
 def is_dense(rows: int, size: int) -> bool:
-    """Tell whether the range is so small that counting beats sorting."""
+    """Return whether the range is so small that counting is faster than sorting."""
     return size <= min(_DENSE_LIMIT, 8 * rows + 1024)
 
 
-def _places(packed: Integers, size: int) -> Integers:
-    """Return for every number of the range the first row that has it, or -1."""
-    places = np.full(size, -1, dtype=np.int64)
-    places[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
-    return places
+def _first_positions(packed: Integers, size: int) -> Integers:
+    """Return the first row of every number of the range, or -1."""
+    positions = np.full(size, -1, dtype=np.int64)
+    positions[packed[::-1]] = np.arange(len(packed) - 1, -1, -1, dtype=np.int64)
+    return positions
 
 
 def sum_by(groups: Integers, weights: Integers, length: int) -> Integers:
-    """Sum integer weights by group, exactly (numpy's bincount would go through floating point)."""
+    """Sum integer weights by group, exactly (numpy's bincount uses floating point)."""
     totals = np.zeros(length, dtype=np.int64)
     np.add.at(totals, groups, weights)
     return totals

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from privacy_plugin.description import ColumnLevel
 from privacy_plugin.errors import HierarchyError, ParameterError
 from privacy_plugin.frequency.grouping import Codes
 from privacy_plugin.frequency.table import canonical_dictionary
 from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
-_NAMED_AT_MOST = 10
+_MAX_NAMED = 10
 
 
 class Hierarchy(ABC):
@@ -25,31 +26,46 @@ class Hierarchy(ABC):
     @property
     @abstractmethod
     def height(self) -> int:
-        """How many levels lie above the original values."""
+        """The number of levels above the original values."""
 
     @property
     def top(self) -> int:
-        """The level of the root: `height`, unless the root is written out on levels below it too."""
+        """The level of the root: `height`, unless lower levels repeat the root."""
         return self.height
 
     @property
     def meeting(self) -> int:
-        """The lowest level on which all values are one, whatever it is called there; `height` if there is none."""
+        """The lowest level on which all values are equal, whatever their label; `height` if there is none."""
         return self.height
 
     @property
     def covers(self) -> str:
-        """What it covers, in words: whoever meets a value outside learns from them what to mend."""
-        return "the values that it lists"
+        """A description of the covered values, for errors about values that are not covered."""
+        return "the listed values"
 
     @abstractmethod
     def path(self, value: Value) -> tuple[Value, ...] | None:
-        """Return what a value becomes on levels 1 to `height`, or None where the hierarchy does not cover it."""
+        """Return what a value becomes on levels 1 to `height`, or None if the hierarchy does not cover it."""
 
     @property
     @abstractmethod
     def specification(self) -> dict[str, Any]:
-        """Return plain data that a policy can write and that builds the same hierarchy again."""
+        """Return plain data for a policy, from which the same hierarchy can be built."""
+
+    def describe_level(self, level: int) -> str:
+        """Describe what a level does by its rule, never by a value of the data.
+
+        >>> from privacy_plugin.frequency.hierarchy_builders import mask_hierarchy
+        >>> mask_hierarchy(length=5).describe_level(3)
+        'codes with 3 of 5 characters masked, from the right'
+        """
+        self._require_level(level)
+        if level == 0:
+            return "unchanged"
+        return "all removed: *" if level == self.height else self._describe_rule(level)
+
+    def _describe_rule(self, level: int) -> str:
+        return f"level {level} of {self.height}"
 
     def generalize(self, value: object, level: int) -> Value:
         """Return what one value becomes on a level.
@@ -65,18 +81,18 @@ class Hierarchy(ABC):
             return plain
         path = self._path_or_default(plain)
         if path is None:
-            raise HierarchyError("the hierarchy does not cover the value that was given")
+            raise HierarchyError("the hierarchy does not cover the given value")
         return path[level - 1]
 
     def levels(self, values: Sequence[Value], *, column: str = "", reveal: bool = False) -> "Levels":
-        """Lay the hierarchy over the values of a column, checking that it covers and coarsens.
+        """Apply the hierarchy to the values of a column; raise if it does not cover or coarsen them.
 
-        Raises HierarchyError with the number of uncovered values; their names only with `reveal`.
+        The error gives the number of uncovered values; with `reveal` also the values.
         """
         paths = [self._path_or_default(value) for value in values]
         missing = [value for value, path in zip(values, paths, strict=True) if path is None]
         if missing:
-            raise HierarchyError(_uncovered(column, missing, self.covers, reveal=reveal))
+            raise HierarchyError(_describe_uncovered(column, missing, self.covers, reveal=reveal))
         maps: list[Codes] = [np.arange(len(values), dtype=np.int32)]
         dictionaries: list[tuple[Value, ...]] = [tuple(values)]
         for level in range(1, self.height + 1):
@@ -102,18 +118,18 @@ class Hierarchy(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Levels:
-    """A hierarchy laid over a column's values: `maps[level, code]` is the code in `dictionaries[level]`."""
+    """A hierarchy applied to a column's values: `maps[level, code]` is the code in `dictionaries[level]`."""
 
     maps: Codes
     dictionaries: tuple[tuple[Value, ...], ...] = field(repr=False)
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values."""
+        """The number of levels above the original values."""
         return len(self.dictionaries) - 1
 
     def require_coarsening(self, column: str) -> None:
-        """Refuse a level that separates values which the level below has put together."""
+        """Raise if a level separates values that the level below has merged."""
         for level in range(1, self.height + 1):
             below, here = self.maps[level - 1], self.maps[level]
             pairs = len({*zip(below.tolist(), here.tolist(), strict=True)})
@@ -126,10 +142,10 @@ class Levels:
 
 
 class TableHierarchy(Hierarchy):
-    """A hierarchy given value by value, as the common `value;level1;...;*` files have it."""
+    """A hierarchy that lists every value, as `value;level1;...;*` files do."""
 
     def __init__(self, paths: Mapping[Value, Sequence[Value]]) -> None:
-        """Take what each value becomes on levels 1 and up; every value needs the same number of levels."""
+        """Take the path of each value through levels 1 and up; all paths need the same length."""
         heights = {len(path) for path in paths.values()}
         if not paths or len(heights) != 1:
             given = f"between {min(heights)} and {max(heights)}" if heights else "no values"
@@ -144,54 +160,79 @@ class TableHierarchy(Hierarchy):
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values."""
+        """The number of levels above the original values."""
         return self._height
 
     @property
     def top(self) -> int:
-        """The level of the root: the lowest that says of every value what the last one says of all, else `height`."""
-        said = self._said
-        return said.index(said[-1]) + 1 if said and len(said[-1]) == 1 else self._height
+        """The level of the root: the lowest level equal to the last one, if that has a single label; else `height`."""
+        labels = self._labels
+        return labels.index(labels[-1]) + 1 if labels and len(labels[-1]) == 1 else self._height
 
     @property
     def meeting(self) -> int:
-        """The lowest level on which all values are one, whatever it is called there; `height` if there is none."""
-        return next((level for level, labels in enumerate(self._said, start=1) if len(labels) == 1), self._height)
+        """The lowest level on which all values are equal, whatever their label; `height` if there is none."""
+        return next((level for level, found in enumerate(self._labels, start=1) if len(found) == 1), self._height)
 
     @property
-    def _said(self) -> list[set[Value]]:
-        """What every level from the first on says of all values."""
+    def _labels(self) -> list[set[Value]]:
+        """The labels of every level from the first on."""
         return [set(level) for level in zip(*self._paths.values(), strict=True)]
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """The values the hierarchy lists."""
+        """The listed values."""
         return self._values
+
+    def describe_level(self, level: int) -> str:
+        """Describe a level by its number of groups."""
+        self._require_level(level)
+        if level == 0:
+            return "unchanged"
+        groups = self._labels[level - 1]
+        return (
+            "all removed: *" if groups == {SUPPRESSED} else f"{len(groups)} groups of {len(self._values)} listed values"
+        )
 
     @property
     def specification(self) -> dict[str, Any]:
-        """Return the hierarchy as plain data: a line a value, in an order that does not depend on how it was given."""
+        """Return the hierarchy as plain data: one line for each value, in an order independent of the input."""
         lines = [[value, *self._paths[_lookup(value)]] for value in sorted(self._values, key=_lookup)]
         return {"table": [[None if item is None else label(item) for item in line] for line in lines]}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
-        """Return what a value becomes; 39, 39.0 and "39" find the same line, true and "True" too."""
+        """Return the path of a value; 39, 39.0 and "39" have the same path, and so have true and "True"."""
         return self._paths.get(_lookup(value))
 
 
+def column_levels(levels: Mapping[str, int], hierarchies: Mapping[str, Hierarchy]) -> tuple[ColumnLevel, ...]:
+    """Return the level of every column with its height and its meaning."""
+    return tuple(
+        ColumnLevel(
+            column=name,
+            level=level,
+            height=hierarchies[name].height,
+            meaning=hierarchies[name].describe_level(level),
+        )
+        for name, level in levels.items()
+    )
+
+
 def _lookup(value: Value) -> str:
-    """The text under which a value is found: files have text only, and write booleans in either case."""
+    """Return the key of a value: files contain text only, and write booleans in either case."""
     text = label(value)
     return text.lower() if text in ("True", "False", "TRUE", "FALSE") else text
 
 
-def _uncovered(column: str, missing: Iterable[Value], covers: str, *, reveal: bool) -> str:
+def _describe_uncovered(column: str, missing: Iterable[Value], covers: str, *, reveal: bool) -> str:
     values = list(missing)
     where = f" of column {column!r}" if column else ""
-    told = f"the hierarchy does not cover {len(values):,} value(s){where}: it covers {covers}"
+    message = f"the hierarchy does not cover {len(values):,} value(s){where}: it covers {covers}"
     if not reveal:
-        ask = "hierarchy.levels(values, reveal=True), generalize(..., reveal=True) and anonymize --reveal name them"
-        return f"{told}; {ask}"
-    named = ", ".join(repr(label(value)) for value in values[:_NAMED_AT_MOST])
-    more = f" and {len(values) - _NAMED_AT_MOST} more" if len(values) > _NAMED_AT_MOST else ""
-    return f"{told}; not covered: {named}{more}"
+        hint = (
+            "to list them use hierarchy.levels(values, reveal=True), generalize(..., reveal=True) or anonymize --reveal"
+        )
+        return f"{message}; {hint}"
+    named = ", ".join(repr(label(value)) for value in values[:_MAX_NAMED])
+    more = f" and {len(values) - _MAX_NAMED} more" if len(values) > _MAX_NAMED else ""
+    return f"{message}; not covered: {named}{more}"

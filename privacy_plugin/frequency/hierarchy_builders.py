@@ -21,7 +21,7 @@ class IntervalHierarchy(Hierarchy):
     """Numbers grouped into half-open intervals [a, b), each level joining intervals of the one below."""
 
     def __init__(self, boundaries: Sequence[Sequence[Number]], *, open_ends: bool) -> None:
-        """Take the sorted boundaries of each level; `open_ends` says whether values outside are covered."""
+        """Take the sorted boundaries of each level; with `open_ends` values outside are covered too."""
         self._cuts = [[exact(cut) for cut in level] for level in boundaries]
         self._open_ends = open_ends
         for number, cuts in enumerate(self._cuts, start=1):
@@ -32,7 +32,7 @@ class IntervalHierarchy(Hierarchy):
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values: the interval levels and `*`."""
+        """The number of levels above the original values: the interval levels and `*`."""
         return len(self._cuts) + 1
 
     @property
@@ -43,17 +43,22 @@ class IntervalHierarchy(Hierarchy):
 
     @property
     def covers(self) -> str:
-        """Numbers, between the ends where those are closed."""
+        """Numbers; with closed ends only those between the ends."""
         numbers = "numbers, as text with a decimal point"
         return numbers if self._open_ends else f"{numbers}, from its first boundary to below its last"
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the intervals a number falls into, or None for text that is no number or lies outside."""
+        """Return the intervals of a number, or None for other text and numbers outside."""
         number = as_number(value)
         if number is None:
             return None
         found = [self._interval(number, cuts) for cuts in self._cuts]
         return None if None in found else (*found, SUPPRESSED)
+
+    def _describe_rule(self, level: int) -> str:
+        cuts = self._cuts[level - 1]
+        widths = {b - a for a, b in pairwise(cuts)}
+        return f"intervals of width {float(widths.pop()):g}" if len(widths) == 1 else f"{len(cuts) - 1} intervals"
 
     def _interval(self, number: Fraction, cuts: list[Fraction]) -> str | None:
         position = bisect_right(cuts, number)
@@ -110,7 +115,7 @@ class MaskHierarchy(Hierarchy):
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values: those that mask some characters, and `*`."""
+        """The number of levels above the original values: those that mask some characters, and `*`."""
         return len(self._masked_characters) + 1
 
     @property
@@ -134,6 +139,10 @@ class MaskHierarchy(Hierarchy):
         pad = self._character * (self._length - len(text))
         padded = text + pad if self._from_right else pad + text
         return (*(self._masked(padded, count) for count in self._masked_characters), SUPPRESSED)
+
+    def _describe_rule(self, level: int) -> str:
+        side = "right" if self._from_right else "left"
+        return f"codes with {self._masked_characters[level - 1]} of {self._length} characters masked, from the {side}"
 
     def _masked(self, text: str, count: int) -> str:
         mask = self._character * count
@@ -208,12 +217,12 @@ class DateHierarchy(Hierarchy):
     """Dates cut to coarser and coarser periods."""
 
     def __init__(self, periods: Sequence[str], *, written_as: str | None = None) -> None:
-        """Take the periods of levels 1 and up, finest first, and how text writes a date if it is not ISO."""
+        """Take the periods of levels 1 and up, finest first, and the format of dates in text if it is not ISO."""
         self._periods, self._format = tuple(periods), written_as
 
     @property
     def height(self) -> int:
-        """How many levels lie above the original values: the periods and `*`."""
+        """The number of levels above the original values: the periods and `*`."""
         return len(self._periods) + 1
 
     @property
@@ -223,11 +232,15 @@ class DateHierarchy(Hierarchy):
 
     @property
     def covers(self) -> str:
-        """Dates, and text that is written like one."""
-        return f"dates, and text like {date(1984, 2, 29).strftime(self._format or '%Y-%m-%d')} (its `format` says how)"
+        """Dates, and text in the date format."""
+        example = date(1984, 2, 29).strftime(self._format or "%Y-%m-%d")
+        return f"dates, and text like {example} (set `format` for other text)"
+
+    def _describe_rule(self, level: int) -> str:
+        return f"the {self._periods[level - 1]}"
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
-        """Return the periods a date falls into; text in the format counts as a date, anything else is not covered."""
+        """Return the periods of a date, also of text in the format; other values are not covered."""
         day = _as_date(value, self._format)
         return None if day is None else (*(_period(day, name) for name in self._periods), SUPPRESSED)
 
@@ -236,8 +249,8 @@ def date_hierarchy(*, levels: Sequence[str] = ("month", "year", "decade"), forma
     """Generalize dates to periods: day, month, quarter, year, decade, century; `*` on top.
 
     Text is a date if it is ISO (1984-02-29), or in the `format`: %d, %m and %Y once each, %H, %M and %S if there is a
-    time. Names of months and years of two digits have no place in it: they mean something else elsewhere. A moment with
-    a time zone lies in the day that it is in UTC, be it text or not: where local days count, store those.
+    time. Names of months and two-digit years are ambiguous and not supported. A moment with a time zone belongs to its
+    day in UTC, also in text; if local days matter, store those.
 
     >>> date_hierarchy(format="%d.%m.%Y").generalize("29.02.1984", 1)
     '1984-02'
@@ -265,9 +278,9 @@ def _require_format(given: object) -> None:
 
 
 def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED) -> TableHierarchy:
-    """Build a hierarchy from nested groups; branches that are shallower repeat their last group.
+    """Build a hierarchy from nested groups; shallow branches repeat their last group.
 
-    A tree that names its root itself gets no second one.
+    A tree that names its root gets no second one.
 
     >>> tree = {"respiratory": ["flu", "cold"], "chronic": {"heart": ["angina"]}}
     >>> diseases = tree_hierarchy(tree)
@@ -280,7 +293,7 @@ def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str =
     paths: dict[Value, tuple[Value, ...]] = {}
     for leaf, groups in chains:
         if leaf in paths:
-            raise HierarchyError("a value stands in more than one place of the tree")
+            raise HierarchyError("a value occurs more than once in the tree")
         lowest_first = groups[::-1] if groups else (root,)
         paths[leaf] = (lowest_first[0],) * (depth - len(groups)) + groups[::-1] + (root,)
     return TableHierarchy(paths)
@@ -291,8 +304,7 @@ def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[st
         unnamed = [name for name in tree if isinstance(name, bool) or not isinstance(name, str | int)]
         if unnamed:  # YAML reads no and off as false
             raise HierarchyError(
-                f"{len(unnamed)} group(s) of the tree have a name that is no text, but {type(unnamed[0]).__name__}; "
-                "put it in quotes"
+                f"{len(unnamed)} group(s) of the tree have a name of type {type(unnamed[0]).__name__}; put it in quotes"
             )
         return [leaf for name, child in tree.items() for leaf in _leaves(child, (*groups, str(name)))]
     if isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
@@ -302,13 +314,11 @@ def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[st
 
 def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
     if stop <= start:
-        raise ParameterError(f"stop must be above start, but {stop} is not above {start}")
+        raise ParameterError(f"stop must be above start, got start {start} and stop {stop}")
     if width <= 0:
-        raise ParameterError(f"every width must be positive, and {width} is not")
+        raise ParameterError(f"every width must be positive, got {width}")
     if (stop - start) % width:
-        raise ParameterError(
-            f"every width must divide stop - start exactly, and {width} does not divide {stop - start}"
-        )
+        raise ParameterError(f"every width must divide stop - start = {stop - start} exactly, got {width}")
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
 
 
@@ -317,7 +327,7 @@ def _as_date(value: Value, written_as: str | None) -> date | None:
         return value if isinstance(value, date) else None
     try:
         moment = datetime.strptime(value, written_as) if written_as else datetime.fromisoformat(value)
-        return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()  # as engines hand moments over
+        return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date()  # as engines return moments
     except (ValueError, OverflowError):
         return None
 

@@ -1,4 +1,4 @@
-"""A recoding: what an anonymizer decided, in a form that every engine can carry out where the data lives."""
+"""A recoding: the result of an anonymizer in a form that every engine can apply to its data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ from privacy_plugin.frequency.values import Value
 
 @dataclass(frozen=True, kw_only=True)
 class Recoding:
-    """Which columns stay, what their values become, and which rows are suppressed.
+    """The columns to keep, the new values, and the rows to suppress.
 
     `mappings[column]` gives the new value of every original value (both canonical); columns without a mapping
-    stay as they are. `suppressed` holds tuples of *new* values over `suppressed_columns`: their rows are left
-    out (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
+    are unchanged. `suppressed` holds tuples of *new* values over `suppressed_columns`: their rows are removed
+    (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
     several columns at once: pairs of original and new values over `combined_columns`, one for every combination;
-    they need not all be kept.
+    not all of these columns need to be kept.
     """
 
     keep: tuple[str, ...]
@@ -29,10 +29,10 @@ class Recoding:
 
     def __post_init__(self) -> None:
         require_columns(self.keep, self.keep, role="keep")
-        if self.suppression not in ("drop", "mask"):  # anything else would leave the rows as they are
+        if self.suppression not in ("drop", "mask"):  # anything else would leave the rows unchanged
             raise ParameterError(f"suppression must be drop or mask, not {self.suppression!r}")
         if self.combined_columns and (self.mappings or self.suppressed):
-            raise ParameterError("values are recoded column by column or in combination, not both")
+            raise ParameterError("a recoding has mappings and suppressed rows, or combined values, not both")
         for column in (*self.mappings, *self.suppressed_columns):
             if column not in self.keep:
                 raise ColumnError(f"column {column!r} is recoded but not kept")

@@ -1,4 +1,4 @@
-"""The frequency table: distinct rows as small integer codes, how many people have them, and what the codes mean."""
+"""The frequency table: distinct rows as integer codes, their counts, and the dictionaries of the codes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,17 +22,17 @@ from privacy_plugin.frequency.values import (
 
 Dictionary = tuple[Value, ...]
 
-_LARGEST = 2.0**62  # rows whose sum no signed 64-bit number wraps around, with room for the rounding of this sum
+_MAX_ROWS = 2.0**62  # their sum fits a signed 64-bit integer, with room for the rounding of this float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FrequencyTable:
-    """Distinct rows with counts, the only thing a metric ever looks at.
+    """Distinct rows with counts: the only input of a metric.
 
-    `codes[r, c]` is the position of row r's value in `dictionaries[c]`; `counts[r]` says how many rows of the
-    source (or, with a `unit`, how many distinct people) have it. Rows are distinct and in ascending code order,
-    dictionaries are sorted, hold each value once and only values that occur: two tables of equal content are
-    equal array by array, whatever engine, row order or index they came from.
+    `codes[r, c]` is the position of row r's value in `dictionaries[c]`; `counts[r]` is the number of rows of the
+    source (with a `unit`: of distinct people) that have it. Rows are distinct and in ascending code order;
+    dictionaries are sorted and hold each value that occurs once. So two tables of equal content are equal array by
+    array, whatever engine, row order or index they came from.
 
     >>> table = FrequencyTable.from_rows(["age", "sex"], [(30, "f"), (30, "f"), (41, "m")])
     >>> table.rows, table.distinct
@@ -42,7 +42,7 @@ class FrequencyTable:
     columns: tuple[str, ...]
     codes: Codes = field(repr=False)
     counts: Integers = field(repr=False)
-    dictionaries: tuple[Dictionary, ...] = field(repr=False)  # a log or a traceback would show all values
+    dictionaries: tuple[Dictionary, ...] = field(repr=False)  # else logs and tracebacks would show all values
     unit: str | None = None
 
     @classmethod
@@ -55,7 +55,7 @@ class FrequencyTable:
         *,
         unit: str | None = None,
     ) -> "FrequencyTable":
-        """Build a table from an engine's groups, or from rows: one code array and one list of raw values a column.
+        """Build a table from groups or rows: for each column an array of codes and a list of raw values.
 
         Raw values that mean the same (NaN and None, 39 and 39.0) become one, and their rows are merged.
         """
@@ -70,7 +70,7 @@ class FrequencyTable:
     def from_rows(
         cls, columns: Sequence[str], rows: Iterable[Sequence[Any]], counts: Sequence[int] | None = None
     ) -> "FrequencyTable":
-        """Build a table from Python rows, each counting once unless `counts` says otherwise."""
+        """Build a table from Python rows; each counts once, or as often as `counts` gives."""
         listed = [tuple(row) for row in rows]
         weights = np.ones(len(listed), dtype=np.int64) if counts is None else np.asarray(counts)
         positions = np.arange(len(listed), dtype=np.int32)
@@ -79,21 +79,21 @@ class FrequencyTable:
 
     @property
     def rows(self) -> int:
-        """How many rows of the source (people, with a unit) the table stands for."""
+        """The number of rows of the source (with a unit: of people)."""
         return int(self.counts.sum())
 
     @property
     def distinct(self) -> int:
-        """How many distinct rows there are."""
+        """The number of distinct rows."""
         return len(self.counts)
 
     @cached_property
     def cardinalities(self) -> tuple[int, ...]:
-        """How many values each column has."""
+        """The number of values of each column."""
         return tuple(len(dictionary) for dictionary in self.dictionaries)
 
     def position(self, column: str) -> int:
-        """Return a column's position, or say which columns there are."""
+        """Return a column's position; raise if there is no such column."""
         require_columns([column], self.columns)
         return self.columns.index(column)
 
@@ -111,28 +111,28 @@ class FrequencyTable:
         return tuple(d[c] for d, c in zip(self.dictionaries, self.codes[row], strict=True))
 
     def require_rows(self) -> None:
-        """Refuse an empty table: nothing was looked at, so nothing may be called private."""
+        """Raise if the table is empty: without rows there is nothing to judge private."""
         if not self.rows:
             raise EmptyTableError("the table has no rows; an empty table is never judged private")
 
     def require_one_row_a_person(self, what: str) -> None:
-        """Refuse a table that counts people by a unit column, for theories that need one row a person."""
+        """Raise if the table counts people by a unit column, for metrics defined for one row per person."""
         if self.unit is not None:
             raise ParameterError(
-                f"{what} is defined for one row a person, but rows belong to people through the unit column "
-                f"{self.unit!r}; aggregate the table to one row a person first"
+                f"{what} is defined for one row per person, but this table counts people by the unit column "
+                f"{self.unit!r}; aggregate the data to one row per person first"
             )
 
     def project(self, columns: Sequence[str]) -> "FrequencyTable":
         """Keep some columns and merge the rows that become equal.
 
-        With a unit this cannot be done: a person's rows may merge, and only the engine can count people again.
+        With a unit this raises: rows of one person may merge, and only the source can count people again.
         """
         require_columns(columns, self.columns)
         if tuple(columns) == self.columns:
             return self
         if self.unit is not None:
-            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group the source again")
+            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added; group the source again")
         positions = [self.columns.index(name) for name in columns]
         return _assemble(
             tuple(columns),
@@ -145,10 +145,10 @@ class FrequencyTable:
     def recode(self, mappings: Mapping[str, tuple[npt.NDArray[np.integer], Dictionary]]) -> "FrequencyTable":
         """Replace columns' values (new code of each old code, new values) and merge the rows that become equal.
 
-        Roll-up through a hierarchy is a recoding; with a unit it is refused for the reason `project` gives.
+        Generalization by a hierarchy is a recoding. With a unit this raises, as `project` does.
         """
         if self.unit is not None:
-            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group the source again")
+            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added; group the source again")
         columns, dictionaries = [], []
         for position, name in enumerate(self.columns):
             mapping, values = mappings.get(name, (None, self.dictionaries[position]))
@@ -158,14 +158,16 @@ class FrequencyTable:
         return FrequencyTable.from_columns(self.columns, columns, dictionaries, self.counts)
 
     def classes(self, quasi_identifiers: Sequence[str]) -> "Classes":
-        """Divide the rows into equivalence classes: equal on the quasi-identifiers."""
+        """Divide the rows into equivalence classes: rows with equal quasi-identifiers."""
         self.require_rows()
         require_columns(quasi_identifiers, self.columns, role="quasi_identifiers")
         positions = [self.columns.index(name) for name in quasi_identifiers]
         packed, size = pack([self.codes[:, p] for p in positions], [self.cardinalities[p] for p in positions])
         members, first = group(packed, size)
         if self.unit is not None and len(first) != self.distinct:
-            raise ParameterError(f"counts of distinct {self.unit!r} cannot be added up; group by the class alone")
+            raise ParameterError(
+                f"counts of distinct {self.unit!r} cannot be added; group by the quasi-identifiers alone"
+            )
         return Classes(
             quasi_identifiers=tuple(quasi_identifiers),
             members=members,
@@ -174,7 +176,7 @@ class FrequencyTable:
         )
 
     def histograms(self, quasi_identifiers: Sequence[str], sensitive: str) -> "Histograms":
-        """Count the sensitive values inside every class; those of them that are written alike are refused."""
+        """Count the sensitive values inside every class; raise if two of them look alike."""
         if sensitive in quasi_identifiers:
             raise ColumnError(f"column {sensitive!r} cannot be both a quasi-identifier and the sensitive column")
         self.require_one_row_a_person("a class histogram")
@@ -196,7 +198,7 @@ class FrequencyTable:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classes:
-    """The equivalence classes of a table: which rows belong to which, and how many people each holds."""
+    """The equivalence classes of a table: the class of each row, and the size of each class."""
 
     quasi_identifiers: tuple[str, ...]
     members: Integers
@@ -209,7 +211,7 @@ class Classes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Histograms:
-    """How often each sensitive value occurs in each class: class i owns entries offsets[i] to offsets[i + 1]."""
+    """The counts of sensitive values in each class: class i has entries offsets[i] to offsets[i + 1]."""
 
     table: FrequencyTable
     classes: Classes
@@ -220,21 +222,21 @@ class Histograms:
 
     @cached_property
     def entry_classes(self) -> Integers:
-        """The class each entry belongs to."""
+        """The class of each entry."""
         return np.repeat(np.arange(len(self.classes), dtype=np.int64), np.diff(self.offsets))
 
     @cached_property
     def totals(self) -> Integers:
-        """How often each sensitive value occurs in the whole table."""
+        """The count of each sensitive value in the whole table."""
         return sum_by(self.values.astype(np.int64), self.counts, len(self.dictionary))
 
 
 def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:
-    """Add up tables over the same columns, as if their rows had been in one source."""
+    """Add tables with the same columns, as if their rows came from one source."""
     if len(tables) == 1:
         return tables[0]
     if any(table.columns != tables[0].columns or table.unit is not None for table in tables):
-        raise ParameterError("only tables over the same columns that count rows, not people, can be added up")
+        raise ParameterError("only tables with the same columns that count rows, not people, can be added")
     columns = tables[0].columns
     codes: list[npt.NDArray[np.int32]] = []
     raw: list[list[Value]] = []
@@ -255,7 +257,7 @@ def canonical_dictionary(raw: Iterable[Any]) -> tuple[Codes, Dictionary]:
         dictionary = tuple(sorted_values(set(values)))
         numbers: dict[Any, int] = {value: number for number, value in enumerate(dictionary)}
         return np.array([numbers[value] for value in values], dtype=np.int32), dictionary
-    keys = [key(value) for value in values]  # which tell apart what hashes alike
+    keys = [key(value) for value in values]  # they differ for values with equal hashes, such as True and 1
     dictionary = tuple(sorted_values(dict(zip(keys, values, strict=True)).values()))
     numbers = {key(value): number for number, value in enumerate(dictionary)}
     return np.array([numbers[each] for each in keys], dtype=np.int32), dictionary
@@ -268,12 +270,12 @@ def _assemble(
     counts: Integers | None,
     unit: str | None,
 ) -> FrequencyTable:
-    """Merge equal rows, order them, and forget values that no longer occur."""
+    """Merge equal rows, sort them, and drop values that no longer occur."""
     packed, size = pack(codes, [len(dictionary) for dictionary in dictionaries])
-    rows, totals = tally(packed, size, None if counts is None else _checked(counts, len(packed)))
+    rows, totals = tally(packed, size, None if counts is None else _check_counts(counts, len(packed)))
     if unit is not None and len(rows) < len(packed):
         raise ParameterError(
-            f"groups that the engine keeps apart mean the same value, so distinct {unit!r} cannot be added up; "
+            f"two groups of the engine mean the same value, so distinct {unit!r} cannot be added; "
             "store missing values in one form only"
         )
     matrix = np.empty((len(rows), len(columns)), dtype=np.int32, order="F")
@@ -290,11 +292,11 @@ def _assemble(
     return FrequencyTable(columns=columns, codes=matrix, counts=totals, dictionaries=tuple(remaining), unit=unit)
 
 
-def _checked(counts: Integers, rows: int) -> Integers:
+def _check_counts(counts: Integers, rows: int) -> Integers:
     if len(counts) and (counts.dtype.kind not in "iu" or counts.min() < 1):
-        raise ParameterError("counts must be whole numbers of at least 1; a value that nobody has would look like one")
-    if counts.sum(dtype=np.float64) >= _LARGEST:
-        raise ParameterError("counts add up to 2**62 rows or more, which cannot be added exactly")
+        raise ParameterError("counts must be whole numbers of at least 1; leave out rows that do not occur")
+    if counts.sum(dtype=np.float64) >= _MAX_ROWS:
+        raise ParameterError("counts add up to 2**62 rows or more, which cannot be computed exactly")
     if len(counts) != rows:
-        raise ParameterError(f"every row needs a count; given: {rows} rows, {len(counts)} counts")
+        raise ParameterError(f"every row needs a count; got {rows} rows and {len(counts)} counts")
     return counts.astype(np.int64, copy=False)

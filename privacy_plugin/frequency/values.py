@@ -1,8 +1,8 @@
-"""One value, one meaning, whatever engine it came from.
+"""Canonical values: one form for each value, whatever engine it came from.
 
-Engines disagree on how they hand over the same value: 39 or 39.0 or Decimal("39.00"), NaN or None or NaT,
-a date or a timestamp at midnight. `canonical` removes those differences and no others, because calling two
-different values equal would make classes look larger, and the table safer, than it is.
+Engines return the same value in different forms: 39, 39.0 or Decimal("39.00"); NaN, None or NaT; a date or a
+timestamp at midnight. `canonical` removes those differences and no others: merging different values would make
+classes look larger, and the table safer, than they are.
 
 Rules: every kind of missing value is `None`; a boolean is never the number 1; text is never a number;
 `*` (suppressed) is ordinary text and never missing; text is compared code point by code point.
@@ -22,7 +22,7 @@ Value: TypeAlias = bool | int | float | Decimal | date | str | bytes | None
 Key: TypeAlias = tuple[int, str]
 
 SUPPRESSED = "*"
-LARGEST_EXPONENT = 1000  # text such as 1e999999999 is no measurement, and would fill the memory
+LARGEST_EXPONENT = 1000  # text such as 1e999999999 is not a measurement, and would fill the memory
 
 _CANONICAL = (str, int, bool, date)
 _MISSING, _BOOLEAN, _NUMBER, _TIME, _TEXT, _BYTES = range(6)
@@ -30,21 +30,21 @@ KIND_WORDS = ("missing values", "booleans", "numbers", "dates", "text", "bytes")
 
 
 def canonical(raw: Any) -> Value:
-    """Return the one form of a value that every engine's form of it becomes.
+    """Return the canonical form of a value.
 
     >>> canonical(39.0), canonical(float("nan")), canonical(True), canonical("39")
     (39, None, True, '39')
     """
     kind = type(raw)
     if raw is None or kind in _CANONICAL:
-        return raw  # type: ignore[no-any-return]  # nearly every value: keep it one comparison away
+        return raw  # type: ignore[no-any-return]  # the most frequent types first
     if kind is float:
         return _canonical_float(raw)
     return _canonical_datetime(raw) if kind is datetime else _canonical_other(_unwrap(raw))
 
 
 def _unwrap(raw: Any) -> Any:
-    """Take the plain value out of numpy scalars and arrays and of enumeration members."""
+    """Return the plain value of numpy scalars and arrays and of enumeration members."""
     if isinstance(raw, Enum):
         return raw.value
     if type(raw).__module__ != "numpy":
@@ -55,7 +55,7 @@ def _unwrap(raw: Any) -> Any:
 
 
 def _unwrap_time(raw: Any) -> Any:
-    """Turn numpy's times into Python's where those can hold them: nanoseconds and far years stay text."""
+    """Convert numpy's times to Python's; nanoseconds and years outside 1 to 9999 become text."""
     if raw != raw:
         return None
     plain = raw.astype(f"{type(raw).__name__}[us]")
@@ -86,35 +86,35 @@ def _canonical_other(raw: Any) -> Value:
 
 
 def _own_text(raw: Any) -> str:
-    """Ask a value of any other class for its text; the error that it may raise instead can quote it."""
+    """Return the text of a value of any other class; redact the error it may raise, which could quote it."""
     try:
-        return str(_written_out(raw))
-    except Exception as problem:  # noqa: BLE001  it comes from the class of the value
-        words = f"a value of type {type(raw).__name__} cannot be written as text: {type(problem).__name__}"
-        raise SourceError(words) from None
+        return str(_normalize_container(raw))
+    except Exception as problem:  # noqa: BLE001  the class of the value may raise anything
+        message = f"a value of type {type(raw).__name__} cannot be converted to text: {type(problem).__name__}"
+        raise SourceError(message) from None
 
 
-def _written_out(raw: Any) -> Any:
-    """Turn arrays inside of containers into lists, and put what has no order into one.
+def _normalize_container(raw: Any) -> Any:
+    """Convert arrays inside of containers to lists, and sort dictionaries and sets.
 
-    The text of an array leaves out the middle of what is long; equal dictionaries and sets are written in any order.
+    The text of a long array omits its middle, and equal dictionaries and sets may be written in different orders.
     """
     if isinstance(raw, list | tuple):
-        return type(raw)(map(_written_out, raw)) if type(raw) in (list, tuple) else raw
+        return type(raw)(map(_normalize_container, raw)) if type(raw) in (list, tuple) else raw
     if isinstance(raw, dict):
-        return {name: _written_out(raw[name]) for name in sorted(raw, key=repr)}
+        return {name: _normalize_container(raw[name]) for name in sorted(raw, key=repr)}
     if isinstance(raw, set | frozenset):
         return "{" + ", ".join(sorted(map(repr, raw))) + "}"
     return _unwrap(raw)
 
 
 def _is_missing(raw: Any) -> bool:
-    """Recognize pandas' NA, which answers no question, and NaT and its relatives, which differ from themselves."""
+    """Recognize pandas' NA, whose comparisons have no truth value, and NaT and NaN, which differ from themselves."""
     if type(raw).__name__ == "NAType":
         return True
     try:
         return bool(raw != raw)
-    except Exception:  # noqa: BLE001  containers of arrays have no single answer, and other classes their own errors
+    except Exception:  # noqa: BLE001  comparing arrays has no single result, and other classes may raise anything
         return False
 
 
@@ -131,25 +131,25 @@ def _canonical_decimal(raw: Decimal) -> Value:
         return float(raw)
     if raw == raw.to_integral_value():
         return int(raw)
-    # Without a context of its own, normalize would round to 28 digits and call different values equal.
+    # The default context would round to 28 digits and merge different values.
     return raw.normalize(Context(prec=len(raw.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
 
 
 def _canonical_datetime(raw: datetime) -> Value:
     try:
         moment = raw.astimezone(UTC).replace(tzinfo=None) if raw.tzinfo is not None else raw
-    except OverflowError:  # in UTC it lies outside the years 1 to 9999
+    except OverflowError:  # in UTC it is outside of the years 1 to 9999
         return raw.isoformat()
-    if not 1 <= moment.year <= 9999:  # pandas has more years, which stay text
+    if not 1 <= moment.year <= 9999:  # pandas has more years; they stay text
         return moment.isoformat()
-    if getattr(moment, "nanosecond", 0):  # pandas keeps nanoseconds, which datetime would cut off
+    if getattr(moment, "nanosecond", 0):  # pandas has nanoseconds, which datetime would drop
         return moment.isoformat()
     clock = moment.hour, moment.minute, moment.second, moment.microsecond
     return datetime(moment.year, moment.month, moment.day, *clock) if any(clock) else moment.date()
 
 
 def label(value: Value) -> str:
-    """Return the text of a canonical value, as hierarchies and reports write it; a missing value is empty.
+    """Return the text of a canonical value for hierarchies and reports; a missing value is empty.
 
     >>> label(39), label(0.00001), label(True), label(date(2024, 2, 29)), label(None)
     ('39', '0.00001', 'true', '2024-02-29', '')
@@ -162,7 +162,7 @@ def label(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         digits = repr(value)
-        return format(Decimal(digits), "f") if "e" in digits else digits  # a decimal of the same digits looks like it
+        return format(Decimal(digits), "f") if "e" in digits else digits  # like a decimal with the same digits
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, date):
@@ -184,7 +184,7 @@ def kind(value: Value) -> int:
 
 
 def key(value: Value) -> Key:
-    """Return what identifies a canonical value: equal keys mean the same value in every engine and table."""
+    """Return the key that identifies a canonical value in every engine and table."""
     return kind(value), label(value)
 
 
@@ -194,16 +194,16 @@ def sorted_values(values: Iterable[Value]) -> list[Value]:
     if not plainly_ordered(listed):
         return sorted(listed, key=_sort_key)
     present = [value for value in listed if value is not None]
-    return [None] * (len(listed) - len(present)) + sorted(present)  # without a key each
+    return [None] * (len(listed) - len(present)) + sorted(present)  # faster than with keys
 
 
 def one_plain_type(values: Iterable[Any]) -> bool:
-    """Tell whether all values that are not missing are text, whole numbers or days, and so canonical as they are."""
+    """Return whether all values are missing or of one type that is canonical: text, integers or dates."""
     return set(map(type, values)) - {type(None)} in ({str}, {int}, {date})
 
 
 def plainly_ordered(values: Iterable[Value]) -> bool:
-    """Tell whether Python itself calls those canonical values equal that mean the same, and puts them in our order."""
+    """Return whether Python's equality and order of these canonical values are ours."""
     types = set(map(type, values)) - {type(None)}
     return types in ({str}, {date}) or types <= {int, float}
 
@@ -227,7 +227,7 @@ def require_written_apart(values: Sequence[Value], column: str) -> None:
 
 
 def _readings(text: str) -> set[str]:
-    """Return what a text is called if it is read as a boolean, a number or a moment."""
+    """Return the labels of a text that is read as a boolean, a number or a moment."""
     plain = text.strip()
     found = {plain, plain.lower()}
     with suppress(InvalidOperation):

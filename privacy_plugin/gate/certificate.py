@@ -24,7 +24,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from privacy_plugin.atomic_write import write_whole
+from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate.signing import signature, signing_key
 from privacy_plugin.gate.verdict import Verdict, in_lines
@@ -228,7 +228,7 @@ class CertificateStore:
         path = self.path(verdict.dataset, verdict.partition)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(path, certificate.to_json())
+            write_atomically(path, certificate.to_json())
         except OSError as problem:
             words = f"the certificate cannot be written to {str(self.folder)!r}: {type(problem).__name__}"
             raise CertificateError(words) from None

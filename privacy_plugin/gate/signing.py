@@ -8,7 +8,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from privacy_plugin.atomic_write import beside
+from privacy_plugin.atomic_write import staging_path
 from privacy_plugin.errors import CertificateError
 
 KEY_VARIABLE = "PRIVACY_PLUGIN_KEY"
@@ -91,7 +91,7 @@ def _create_key(path: Path) -> None:
     """Create the key file unless it is there; a link makes it appear whole, whoever comes first."""
     if path.exists():
         return
-    staging = beside(path)
+    staging = staging_path(path)
     descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(secrets.token_bytes(32))

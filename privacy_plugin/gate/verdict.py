@@ -14,7 +14,7 @@ from privacy_plugin.metrics.usability.wiped_out import is_wiped_out
 from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
-from privacy_plugin.sources.joining import snapshots
+from privacy_plugin.sources.population_join import open_snapshots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def _columns_seen(finding: Finding) -> Iterator[str]:
 @contextmanager
 def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | None]]:
     compared = None if population is None else open_source(population)
-    with snapshots(open_source(data), compared) as (source, others):
+    with open_snapshots(open_source(data), compared) as (source, others):
         yield Tables(source), None if others is None else Tables(others)
 
 

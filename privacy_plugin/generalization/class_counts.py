@@ -19,7 +19,7 @@ import numpy.typing as npt
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.order import places
+from privacy_plugin.frequency.numbers import rank_values
 from privacy_plugin.frequency.values import Value, key
 from privacy_plugin.generalization.class_conditions import ClassConditions
 
@@ -230,7 +230,7 @@ def sensitive_codes(table: FrequencyTable, columns: Sequence[str]) -> dict[str, 
     """Return the sensitive columns for the walk: codes in the order of the values."""
     if not columns:
         return {}
-    placed = [places(table.dictionary(name))[table.column_codes(name)] for name in columns]
+    placed = [rank_values(table.dictionary(name))[table.column_codes(name)] for name in columns]
     codes = np.column_stack(placed).astype(np.int32)
     return {"sensitive": codes, "sensitive_sizes": [len(table.dictionary(name)) for name in columns]}
 

@@ -12,7 +12,7 @@ from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, pack
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
-from privacy_plugin.frequency.order import places
+from privacy_plugin.frequency.numbers import rank_values
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
 from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
@@ -240,7 +240,7 @@ class Lattice:
 
 def _in_order(dictionary: Dictionary) -> Dictionary:
     """Sort values as `sensitive_codes` numbers them."""
-    return tuple(dictionary[position] for position in np.argsort(places(dictionary)))
+    return tuple(dictionary[position] for position in np.argsort(rank_values(dictionary)))
 
 
 def lattice_over(

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from privacy_plugin.atomic_write import beside, write_whole
+from privacy_plugin.atomic_write import staging_path, write_atomically
 from privacy_plugin.description import Description
-from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, kind_of
+from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, describe_error
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy
+from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy, column_levels
 from privacy_plugin.frequency.hierarchy_files import write_hierarchy
-from privacy_plugin.frequency.level_words import column_levels
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.generalization.lattice import Lattice, group_source, needed_columns
@@ -229,7 +228,7 @@ class Plan:
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all."""
-        write_whole(path, json.dumps(self.to_dict(), indent=2))
+        write_atomically(path, json.dumps(self.to_dict(), indent=2))
 
     def export(self, folder: str | Path, *, data: Any = None) -> Path:
         """Write what the plan applies as files that other tools read, all or none, and return the new folder.
@@ -242,7 +241,7 @@ class Plan:
         values = {name: self._values_of(name, data) for name in self.levels}
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ParameterError(f"{str(folder)!r} exists and is not an empty folder; export to a new one")
-        staging = beside(target)
+        staging = staging_path(target)
         try:
             staging.mkdir(parents=True)
             lines = ["column;file;level;of\n"]
@@ -256,7 +255,7 @@ class Plan:
                 target.rmdir()
             os.replace(staging, target)
         except OSError as problem:
-            raise ParameterError(f"cannot write the folder {str(folder)!r}: {kind_of(problem)}") from None
+            raise ParameterError(f"cannot write the folder {str(folder)!r}: {describe_error(problem)}") from None
         finally:
             shutil.rmtree(staging, ignore_errors=True)
         return target
@@ -297,7 +296,7 @@ def load_plan(path: str | Path) -> Plan:
     except PrivacyPluginError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ParameterError(f"cannot read the plan {str(path)!r}: {kind_of(problem)}") from None
+        raise ParameterError(f"cannot read the plan {str(path)!r}: {describe_error(problem)}") from None
 
 
 def _mapping(levels: Levels, level: int) -> dict[Value, Value]:

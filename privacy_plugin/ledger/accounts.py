@@ -8,7 +8,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger.budget import ADDED_OR_REMOVED, composed
 from privacy_plugin.ledger.in_use import ledger_in_use
 from privacy_plugin.metrics.privacy_budget import Account
-from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.fingerprint import content_fingerprint
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger, Spend

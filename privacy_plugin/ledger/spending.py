@@ -17,7 +17,7 @@ from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger.budget import SUBSTITUTED, Budget
 from privacy_plugin.sources import Fingerprint, open_source
-from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.fingerprint import content_fingerprint
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger

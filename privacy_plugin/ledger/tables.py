@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
-from privacy_plugin.sources.sql.address import database_url
-from privacy_plugin.sources.sql.errors import driver_word_for
+from privacy_plugin.sources.sql.connections import describe_driver_error, parse_url
+from privacy_plugin.sources.sql.dialect import dialect_named
 
 _NO_LEDGER = "there is no budget ledger at this address; create one by setting a cap: privacy-plugin ledger --set-cap"
 
@@ -59,11 +59,11 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
     Error messages leave out the address, which may contain a password.
     """
     try:
-        parsed = database_url(url)
+        parsed = parse_url(url)
         backend = parsed.get_backend_name()
     except (sa.exc.ArgumentError, ValueError, AttributeError):
         raise ParameterError(f"the address of the ledger is not a SQLAlchemy URL; {_ADDRESSES}") from None
-    if backend not in ("sqlite", "postgresql"):
+    if backend not in _BACKENDS:
         raise ParameterError(
             "a ledger needs SQLite or PostgreSQL, whose locks keep two runs from overspending; " + _ADDRESSES
         )
@@ -82,7 +82,8 @@ def as_budget_error(doing: str) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, ImportError, OSError, ValueError, TypeError, ArithmeticError) as problem:
-        raise BudgetError(f"the budget ledger cannot be {doing}: {driver_word_for(problem)}") from None
+        described = describe_driver_error(problem, *map(dialect_named, _BACKENDS))
+        raise BudgetError(f"the budget ledger cannot be {doing}: {described}") from None
 
 
 def _postgresql(url: sa.URL) -> sa.Engine:
@@ -123,4 +124,5 @@ def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
     return engine
 
 
+_BACKENDS = ("sqlite", "postgresql")
 _ADDRESSES = "give a URL such as sqlite:///privacy-ledger.db or postgresql+psycopg://host/database"

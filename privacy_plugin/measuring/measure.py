@@ -10,7 +10,7 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.frequency.population import Population
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.ledger.accounts import account_of
@@ -19,7 +19,7 @@ from privacy_plugin.metrics.presence.population_join import Hierarchies, one_mea
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.joining import join_groups
+from privacy_plugin.sources.population_join import join_groups
 
 Progress = Callable[[float, int], None]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.frequency.population import Population
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.presence.population_join import Hierarchies, join_population, require_hierarchies
 from privacy_plugin.metrics.registry import metric

@@ -11,8 +11,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable, Histograms
 from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.frequency.numbers import as_number
-from privacy_plugin.frequency.order import places
+from privacy_plugin.frequency.numbers import as_number, rank_values
 from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, Closeness
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
@@ -161,7 +160,7 @@ def _ordered(histograms: Histograms) -> Whole:
     """
     people = int(histograms.classes.sizes.sum())
     last = len(histograms.dictionary) - 1
-    place = places(histograms.dictionary)
+    place = rank_values(histograms.dictionary)
     cumulative = np.cumsum(histograms.totals[np.argsort(place)])  # Q_i
     sums = np.concatenate([[0], np.cumsum(_wide(histograms, cumulative))])  # Q_0 + ... + Q_(i-1)
     placed = place[histograms.values]

@@ -8,7 +8,7 @@ import dagster as dg
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.error_redaction import told_without_values
-from privacy_plugin.orchestration.resources import EMBEDDED, table_name
+from privacy_plugin.orchestration.resources import table_name
 from privacy_plugin.orchestration.upstream import (
     Asset,
     StepContext,
@@ -19,6 +19,7 @@ from privacy_plugin.orchestration.upstream import (
     upstream,
 )
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.sql.dialect import dialect_of
 
 
 def checked_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, partitions: Any) -> str | None:
@@ -48,7 +49,7 @@ def placed(target: str | None, *, reads: Upstream, context: StepContext, partiti
             raise ParameterError(f"the key of partition {partition!r} is a path, which names no file; rename it")
         return target.replace("{partition}", partition)
     engine = getattr(context.resources, reads.warehouse).engine
-    if engine.dialect.name in EMBEDDED:
+    if dialect_of(engine.dialect).ignores_case:
         _require_own_name(context, reads.partitions, partition)
     return table_name(target, partition=partition)
 

@@ -16,7 +16,7 @@ from privacy_plugin.orchestration.release_asset import build_release_asset, when
 from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources.sql.address import found_from
+from privacy_plugin.sources.sql.connections import resolve_url
 
 _WINDOWS = {
     "daily": dg.DailyPartitionsDefinition,
@@ -185,9 +185,9 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         resources: dict[str, Any] = {}
         root = context.project_root
         if self.warehouse_url:
-            resources[names["warehouse"]] = _hidden(WarehouseResource(url=found_from(self.warehouse_url, root)))
+            resources[names["warehouse"]] = _hidden(WarehouseResource(url=resolve_url(self.warehouse_url, root)))
         if self.ledger_url:
-            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=found_from(self.ledger_url, root)))
+            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=resolve_url(self.ledger_url, root)))
         if self.output_folder:
             folder = str(root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)

@@ -15,7 +15,7 @@ from privacy_plugin.orchestration.resources import CertificateStoreResource, led
 from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.joining import opened_beside
+from privacy_plugin.sources.population_join import open_joint_snapshot
 
 
 def when_gate_passed() -> dg.AutomationCondition[Any]:
@@ -110,7 +110,7 @@ def _rested_on(run: Run, policy: Policy, staged: Source) -> Iterator[tuple[Sourc
     with ExitStack() as stack:
 
         def now(data: Any) -> Source:
-            return stack.enter_context(opened_beside(open_source(data), run.source, staged))
+            return stack.enter_context(open_joint_snapshot(open_source(data), run.source, staged))
 
         rules = policy.rules
         yield now(run.source) if rules.unit else None, now(run.population) if rules.compares else None

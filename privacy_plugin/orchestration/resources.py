@@ -13,13 +13,14 @@ from pydantic import Field, PrivateAttr
 from sqlalchemy.engine import Engine
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.atomic_write import beside
+from privacy_plugin.atomic_write import staging_path
 from privacy_plugin.errors import ParameterError, SourceError, require_column
 from privacy_plugin.gate.certificate import Certificate, CertificateStore
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.in_use import LEDGER_VARIABLE, using_ledger
 from privacy_plugin.sources import SqlTable, sql_table
-from privacy_plugin.sources.sql.address import database_url, file_of
+from privacy_plugin.sources.sql.connections import find_database_path, parse_url
+from privacy_plugin.sources.sql.dialect import MODULES, dialect_named, dialect_of
 from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 
@@ -45,7 +46,6 @@ def _resolved(defined: Any) -> Any:
 
 WAREHOUSE_VARIABLE = "PRIVACY_PLUGIN_WAREHOUSE"
 DEFAULT_URL = "duckdb:///demo-output/warehouse.duckdb"
-EMBEDDED = ("duckdb", "sqlite")
 
 
 class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -95,7 +95,7 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         table = sa.table(quoted_name(quote_name(parts, self.engine.dialect), False)).alias("partitioned")
         column: sa.ColumnElement[Any] = sa.column(quoted_name(partition_column, True), _selectable=table)
         everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
-        bytewise = "BINARY" if self.engine.dialect.name == "sqlite" else "C"
+        bytewise = dialect_of(self.engine.dialect).byte_collation
         held = sa.collate(sa.cast(column, sa.String), bytewise)
         if window is None:
             return sql_table(self.engine, everything.where(held == partition))
@@ -133,31 +133,25 @@ def table_name(name: str, *, partition: str | None) -> str:
 
 def _engine(given: str) -> Engine:
     with _told_without_the_url():
-        url = database_url(given)
+        url = parse_url(given)
         file = _file(url)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
         engine = sa.create_engine(url, hide_parameters=True)
-    if engine.dialect.name == "duckdb":
-        sa.event.listen(engine, "connect", _without_progress_bar)
+    if engine.dialect.name in MODULES:  # sql_table refuses all others
+        dialect_named(engine.dialect.name).configure_engine(engine)
     return engine
 
 
 def _read_url(given: str) -> sa.URL:
     with _told_without_the_url():
-        return database_url(given)
+        return parse_url(given)
 
 
 def _file(url: sa.URL) -> Path | None:
-    """Return the file of an embedded database, where DuckDB would look for it."""
+    """Return the file of an embedded database."""
     with _told_without_the_url():
-        file = file_of(url)
-        return None if file is None else Path(file).expanduser() if url.drivername == "duckdb" else Path(file)
-
-
-def _without_progress_bar(connection: Any, _: Any) -> None:
-    """Keep DuckDB's bars out of logs: it takes the processes of `dagster dev` for somebody at a terminal."""
-    connection.execute("SET enable_progress_bar = false")
+        return find_database_path(url)
 
 
 @contextmanager
@@ -236,7 +230,7 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         Where the release fails, what stands there is still that of the release before.
         """
         path = self._made("releases") / f"{file_name(release, partition)}.certificate.json"
-        staging = beside(path)
+        staging = staging_path(path)
 
         def written(certificate: Certificate) -> Path:
             staging.write_text(certificate.to_json(), encoding="utf-8")

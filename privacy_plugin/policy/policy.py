@@ -13,7 +13,7 @@ import yaml
 
 from privacy_plugin.anonymizers.base import Anonymizer
 from privacy_plugin.anonymizers.registry import find_anonymizer
-from privacy_plugin.errors import PolicyError, kind_of, unknown_name
+from privacy_plugin.errors import PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.policy.parser import (
@@ -62,7 +62,7 @@ class Policy:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            raise PolicyError(f"cannot read the policy {str(path)!r}: {kind_of(problem)}") from None
+            raise PolicyError(f"cannot read the policy {str(path)!r}: {describe_error(problem)}") from None
         try:
             loaded = read_plain(text)
         except yaml.YAMLError as problem:

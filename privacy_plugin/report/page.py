@@ -5,8 +5,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from privacy_plugin.anonymizers.base import AnonymizerResult
-from privacy_plugin.atomic_write import write_whole
-from privacy_plugin.errors import ParameterError, kind_of
+from privacy_plugin.atomic_write import write_atomically
+from privacy_plugin.errors import ParameterError, describe_error
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
@@ -75,7 +75,7 @@ def write_report(
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, page)
+        write_atomically(target, page)
     except OSError as problem:
-        raise ParameterError(f"cannot write the report {str(path)!r}: {kind_of(problem)}") from None
+        raise ParameterError(f"cannot write the report {str(path)!r}: {describe_error(problem)}") from None
     return target

@@ -17,7 +17,7 @@ from privacy_plugin.frequency.hierarchy_builders import (
     tree_hierarchy,
 )
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
-from privacy_plugin.frequency.marginal_files import read_marginals
+from privacy_plugin.frequency.population import read_marginals
 from privacy_plugin.frequency.vocabulary import vocabulary_hierarchy
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 

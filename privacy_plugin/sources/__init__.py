@@ -1,4 +1,4 @@
-"""Sources: whatever a pipeline has, as a frequency table; the work is done where the data lies."""
+"""Sources: read any data as a frequency table and write releases, inside the engine that holds the data."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ __all__ = ["Fingerprint", "Source", "SqlTable", "frequency_table", "open_source"
 
 
 def __getattr__(name: str) -> Any:
-    """Import SQLAlchemy only when a database is asked for."""
+    """Import SQLAlchemy only when a database is used."""
     if name in ("SqlTable", "sql_table"):
         return getattr(import_module("privacy_plugin.sources.sql.source"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Columns as integer codes into a list of raw values: the form in which engines hand over their data."""
+"""Columns as integer codes into a list of raw values: the form in which engines return their data."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -23,11 +23,25 @@ class CodedColumn:
     codes: npt.NDArray[np.integer]
     values: list[Any] = field(repr=False)
 
+    def decode(self, decoder: Callable[[Any], Any] | None) -> "CodedColumn":
+        """Return the column with every value passed through a decoder, if there is one."""
+        if decoder is None:
+            return self
+        return CodedColumn(codes=self.codes, values=[decoder(value) for value in self.values])
 
-def code_exactly(raw: Sequence[Any]) -> CodedColumn:
-    """Code any Python objects by their canonical value, one by one.
+    def drop_unused_values(self) -> "CodedColumn":
+        """Return the column without the values that no row has."""
+        used = np.zeros(len(self.values), dtype=bool)
+        used[self.codes] = True
+        numbers = np.cumsum(used) - 1
+        values = [value for value, occurs in zip(self.values, used, strict=True) if occurs]
+        return CodedColumn(codes=numbers[self.codes], values=values)
 
-    This is the slow way that never merges what differs: True, 1 and "1" are equal or alike to hash tables.
+
+def code_by_meaning(raw: Sequence[Any]) -> CodedColumn:
+    """Code Python objects by their canonical value, one by one.
+
+    This is slow but never merges different values: to a hash table True and 1 are equal.
     """
     numbers: dict[Any, int] = {}
     values: list[Any] = []
@@ -48,8 +62,8 @@ def group_rows(coded: Sequence[CodedColumn]) -> tuple[Integers, Integers, Intege
     return members, first, np.bincount(members, minlength=len(first)).astype(np.int64)
 
 
-def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> FrequencyTable:
-    """Count the rows of one chunk; where few combinations are possible, before values are looked at."""
+def count_chunk(names: Sequence[str], coded: Sequence[CodedColumn]) -> FrequencyTable:
+    """Count the rows of one chunk; if few combinations are possible, count codes before values are compared."""
     codes, values = [column.codes for column in coded], [column.values for column in coded]
     sizes = [len(listed) for listed in values]
     if not is_dense(len(codes[0]), math.prod(sizes)):
@@ -59,10 +73,10 @@ def chunk_table(names: Sequence[str], coded: Sequence[CodedColumn]) -> Frequency
 
 
 def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
-    """Turn counts of (group, unit) pairs, the unit being the last column, into numbers of units a group.
+    """Turn counts of (group, unit) pairs, where the unit is the last column, into numbers of units in each group.
 
-    The pairs are distinct by canonical value: a person whose identifier comes in two forms counts once. A number beside
-    its own text is refused: it may be one person or two.
+    The pairs are distinct by canonical value: a person whose identifier has two forms counts once. A column that holds
+    a number and the text of that number is refused: they may be one person or two.
     """
     missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
     absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
@@ -79,7 +93,7 @@ def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
     )
 
 
-def grouped_table(
+def build_frequency_table(
     names: Sequence[str],
     coded: Sequence[CodedColumn],
     counts: Any,
@@ -99,32 +113,23 @@ def grouped_table(
     )
 
 
-def compacted(column: CodedColumn) -> CodedColumn:
-    """Forget the values that do not occur."""
-    used = np.zeros(len(column.values), dtype=bool)
-    used[column.codes] = True
-    numbers = np.cumsum(used) - 1
-    values = [value for value, occurs in zip(column.values, used, strict=True) if occurs]
-    return CodedColumn(codes=numbers[column.codes], values=values)
-
-
 def require_groups(found: int, count_rows: Callable[[], int]) -> None:
-    """Refuse a table that has rows and shows none.
+    """Raise if an engine returns no groups of a table that has rows.
 
-    DuckDB 2.0.0 does that to what was created empty by a query and filled in the same transaction: its statistics say
-    that there is nothing to read.
+    DuckDB 2.0.0 does so for a table that was created empty by a query and filled in the same transaction: its
+    statistics claim that there is nothing to read.
     """
     if not found and (rows := count_rows()):
         raise SourceError(
-            f"the engine counts {rows} rows but returns no group of them; its statistics of the table are wrong: "
-            "write the table again in one statement, or reopen the database"
+            f"the engine counts {rows} rows but returns no group of them; its statistics of the table are wrong. "
+            "Write the table again in one statement, or reopen the database"
         )
 
 
 def require_units(unit: str, absent: int) -> None:
-    """Refuse rows that belong to nobody: they could be one person or as many as there are rows."""
+    """Raise if rows have no unit: they could belong to one person or to as many people as there are rows."""
     if absent:
         raise SourceError(
             f"the unit column {unit!r} is missing in {absent} rows, so people cannot be counted; "
-            "fill it or leave those rows out"
+            "fill it or remove those rows"
         )

@@ -1,4 +1,4 @@
-"""Recognize what a pipeline hands over, without importing the libraries it did not use."""
+"""Choose the source for any kind of data, without importing libraries that the caller did not use."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -9,7 +9,7 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.protocol import Source
 
-# The type's root module and name decide; the module that handles it is imported only then.
+# (root module, class name) of the data -> (module, class) of its source, which is imported when needed.
 _HANDLERS = {
     ("pandas", "DataFrame"): ("frames.pandas_source", "PandasSource"),
     ("polars", "DataFrame"): ("frames.polars_source", "PolarsSource"),
@@ -34,25 +34,24 @@ def open_source(data: Any) -> Source:
     [2, 1]
     """
     if all(hasattr(type(data), name) for name in ("frequencies", "fingerprint", "snapshot", "recode", "publish")):
-        return data  # type: ignore[no-any-return]  # isinstance would ask a database for its columns
+        return data  # type: ignore[no-any-return]  # isinstance would read the columns of a database table
     if isinstance(data, FrequencyTable):
         return _handler("frequency_source", "FrequencySource")(data)
     if isinstance(data, str | PathLike):
         return _handler("sql.files", "FileSource")(data)
     for kind in type(data).__mro__:
         if kind.__module__.startswith("pyspark.sql.connect"):
-            raise SourceError("a Spark Connect frame is not supported; give a frame of a classic Spark session")
+            raise SourceError("a Spark Connect frame is not supported; pass a frame of a classic Spark session")
         known = _HANDLERS.get((kind.__module__.partition(".")[0], kind.__name__))
         if known:
             return _handler(*known)(data)
         if kind.__name__ in ("Engine", "Connection") and kind.__module__.startswith("sqlalchemy."):
-            raise SourceError("a database has many tables; give sql_table(engine, 'schema.table')")
+            raise SourceError("a database has many tables; pass sql_table(engine, 'schema.table')")
         if kind.__module__.startswith("sqlalchemy."):
             raise SourceError(
-                f"a SQLAlchemy {type(data).__name__} does not say which database it belongs to; "
-                "give sql_table(engine, it) instead"
+                f"a SQLAlchemy {type(data).__name__} does not name its database; pass sql_table(engine, query) instead"
             )
-    raise SourceError(f"cannot read data of type {type(data).__module__}.{type(data).__name__}; give {_ACCEPTED}")
+    raise SourceError(f"cannot read data of type {type(data).__module__}.{type(data).__name__}; pass {_ACCEPTED}")
 
 
 def frequency_table(data: Any, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:

@@ -1,4 +1,4 @@
-"""A frequency table as a source: what was already counted can be asked again."""
+"""A frequency table as a source: existing counts can be grouped again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,24 +9,24 @@ import numpy as np
 from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, count_units
+from privacy_plugin.sources.coding import count_units
 from privacy_plugin.sources.dispatch import open_source
-from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, LocalDigest
-from privacy_plugin.sources.numbered import NumberedRows, require_no_targets
-from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
+from privacy_plugin.sources.fingerprint import fingerprint_table
+from privacy_plugin.sources.numbered_rows import NumberedRows, require_no_targets
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables, require_column_names
 
 
 class FrequencySource:
-    """A table of counts; its rows are gone, so it can be asked but neither recoded nor published."""
+    """A table of counts; it has no rows, so it can be grouped but neither recoded nor published."""
 
     engine = "frequency table"
 
     def __init__(self, table: FrequencyTable) -> None:
         self._table = table
-        self.columns = checked_names(table.columns)
+        self.columns = require_column_names(table.columns)
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Project the table; people can only be counted by one of its columns, or by the unit it was grouped with."""
+        """Project the table; people are counted by one of its columns, or by the unit it was grouped with."""
         if self._table.unit is None and unit in self.columns:
             return count_units(self._table.project([*columns, unit]), unit)
         if unit != self._table.unit:
@@ -35,23 +35,14 @@ class FrequencySource:
         return self._table.project(columns)
 
     def row_count(self) -> int:
-        """Return the rows (with a unit: the sum of people over distinct rows) the table stands for."""
+        """Return the rows that the table counts (with a unit: the sum of people over distinct rows)."""
         return self._table.rows
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Identify the content, as a frame with these rows would."""
         chosen = self.columns if columns is None else tuple(columns)
         require_columns(chosen, self.columns)
-        table = self._table.project(chosen)
-        digest = LocalDigest(chosen)
-        repeated = np.repeat(np.arange(table.distinct), table.counts)
-        digest.add(
-            [
-                CodedColumn(codes=table.codes[repeated, i], values=list(table.dictionaries[i]))
-                for i in range(len(chosen))
-            ]
-        )
-        return digest.finish(LOCAL_SCHEME)
+        return fingerprint_table(self._table.project(chosen))
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
@@ -59,28 +50,28 @@ class FrequencySource:
         yield self
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> NoReturn:
-        """Refuse: there are no rows to recode."""
-        raise SourceError("a frequency table has no rows to recode; give the frame, file or table it came from")
+        """Raise: there are no rows to recode."""
+        raise SourceError("a frequency table has no rows to recode; pass the frame, file or table it came from")
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
-        """Refuse: there are no rows to publish."""
-        raise SourceError("a frequency table has no rows to publish; give the frame, file or table it came from")
+        """Raise: there are no rows to publish."""
+        raise SourceError("a frequency table has no rows to publish; pass the frame, file or table it came from")
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> NoReturn:
-        """Refuse: there is no engine to write in."""
-        raise SourceError("a frequency table lies in no engine to write rows in; give the data it came from")
+        """Raise: there is no engine to write to."""
+        raise SourceError("a frequency table has no engine to write rows to; pass the data it came from")
 
     def distribute(
-        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+        self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables
     ) -> tuple[Any, ...]:
         """Return pandas frames of the canonical values."""
         require_no_targets(targets, self.engine)
-        frames = tuple(map(_pandas_frame, make(self._table.project(columns))))
+        frames = tuple(map(_build_pandas_frame, make(self._table.project(columns))))
         verify([open_source(frame) for frame in frames])
         return frames
 
 
-def _pandas_frame(wanted: NumberedRows) -> Any:
+def _build_pandas_frame(wanted: NumberedRows) -> Any:
     import pandas as pd
 
     found: dict[str, Any] = {wanted.number: wanted.numbers}

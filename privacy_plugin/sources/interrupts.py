@@ -1,4 +1,4 @@
-"""Ctrl-C, and every other signal that ends a program, while a database works."""
+"""Stop the query of a database when a signal such as Ctrl-C ends the work that needs it."""
 
 import signal
 import threading
@@ -11,11 +11,10 @@ Handler = Callable[[int, Any], Any]
 
 @contextmanager
 def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
-    """Make the database give up when a signal ends what it works for, and raise what the signal's handler raised.
+    """Call `interrupt` when a signal handler raises, and re-raise the handler's exception.
 
-    DuckDB calls the handler while a query runs and then waits for its other threads, which do not know that nobody
-    wants the result any more: they work to the end of the query, be it hours, unless they are told. So does the server
-    of a PostgreSQL, with all locks that it holds.
+    DuckDB calls the handler while a query runs, and then waits until its other threads have finished the query, which
+    may take hours. A PostgreSQL server continues too, and keeps its locks. Both stop when they are interrupted.
     """
     if interrupt is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -23,10 +22,10 @@ def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
     raised: list[BaseException] = []
     with ExitStack() as stack:
         for number in (signal.SIGINT, signal.SIGTERM):
-            own = signal.getsignal(number)
-            if callable(own):  # else it is ignored, or the end of the process: nothing is raised
-                handler = _telling(own, interrupt, raised)
-                stack.callback(_restore, number, handler, own)
+            original = signal.getsignal(number)
+            if callable(original):  # else the signal is ignored or ends the process: no exception is raised
+                handler = _interrupting_handler(original, interrupt, raised)
+                stack.callback(_restore_handler, number, handler, original)
                 signal.signal(number, handler)
         try:
             yield
@@ -36,20 +35,20 @@ def interruptible(interrupt: Callable[[], None] | None) -> Iterator[None]:
             raise
 
 
-def _restore(number: int, handler: Handler, own: Handler) -> None:
+def _restore_handler(number: int, handler: Handler, original: Handler) -> None:
     if signal.getsignal(number) is handler:
-        signal.signal(number, own)
+        signal.signal(number, original)
 
 
-def _telling(own: Handler, interrupt: Callable[[], None], raised: list[BaseException]) -> Handler:
-    """Return a signal's own handler, which tells the database of what it raises."""
+def _interrupting_handler(original: Handler, interrupt: Callable[[], None], raised: list[BaseException]) -> Handler:
+    """Return a handler that calls the original one and interrupts the database if that raises."""
 
     def handler(number: int, frame: Any) -> None:
         try:
-            own(number, frame)
+            original(number, frame)
         except BaseException as end:
             raised.append(end)
-            with suppress(Exception):  # a server that cannot be reached has nothing to be told
+            with suppress(Exception):  # a server that cannot be reached cannot be interrupted
                 interrupt()
             raise
 

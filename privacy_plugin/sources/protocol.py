@@ -1,4 +1,4 @@
-"""What every source can do, whatever engine it stands for."""
+"""The `Source` protocol: what every engine can do with a table."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -8,16 +8,16 @@ from typing import Any, Protocol, runtime_checkable
 from privacy_plugin.errors import ColumnError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.numbered import NumberedRows
+from privacy_plugin.sources.numbered_rows import NumberedRows
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprint:
-    """What identifies the content of a table: equal fingerprints mean the same rows, in whatever order.
+    """Identifies the content of a table: equal fingerprints mean the same rows, in any order.
 
-    `scheme` names the rule by which rows became bytes (one an engine): digests of different schemes say nothing
-    about each other. `columns` is sorted; the digest covers their names. `privacy_plugin.sources.fingerprint` says
-    what the digest protects against and what it does not.
+    `scheme` names the rule by which rows became bytes, one for each engine; digests of different schemes cannot be
+    compared. `columns` is sorted, and the digest covers their names. See `privacy_plugin.sources.fingerprint` for what
+    the digest detects and what it does not.
     """
 
     rows: int
@@ -35,15 +35,15 @@ class Fingerprint:
         }
 
 
-class Rehearsed(Exception):  # noqa: N818  all went well
-    """All rows have arrived where they should; they go no further."""
+class RehearsalDone(Exception):  # noqa: N818  not an error: it rolls a successful rehearsal back
+    """Raised when a rehearsal has written all rows, to undo it."""
 
 
 @runtime_checkable
 class Source(Protocol):
-    """A table somewhere: grouped, fingerprinted, recoded and published where it lies.
+    """A table in some engine, which groups, fingerprints, recodes and publishes it.
 
-    Only groups come back from the engine, never its rows.
+    Only groups come back from the engine, never single rows.
     """
 
     @property
@@ -52,7 +52,7 @@ class Source(Protocol):
 
     @property
     def engine(self) -> str:
-        """The name of the engine that does the work."""
+        """The name of the engine."""
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Count the rows (with `unit`: its distinct values) of every combination of values of the columns."""
@@ -61,58 +61,58 @@ class Source(Protocol):
         """Count the rows."""
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
-        """Identify the content of these columns (all, if not given), whatever the order of rows and columns."""
+        """Identify the content of these columns (default: all), independent of the order of rows and columns."""
 
     def snapshot(self) -> AbstractContextManager["Source"]:
-        """Open a view of the table whose queries all see one state."""
+        """Open a snapshot: all queries see one state of the table."""
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
         """Write the recoded table in the same engine.
 
-        A frame returns a new frame of its kind (no target); a database table needs the name and a file the path
-        of a target, which is replaced only when all has gone well.
+        A frame returns a new frame of its kind and takes no target. A database table needs the name, a file the path
+        of a target, which is replaced only when everything succeeded.
         """
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[["Source"], None]) -> Any:
-        """Copy columns aside, let `verify` look at the copy, and only then put it in the target's place.
+        """Copy columns to a staging table, call `verify` on it, and only then replace the target.
 
-        The copy's rows stand in the order of their content, or in a random one: in that of the source they would still
-        tell who is who, where that is the order of names, of arrival, or of another release.
+        The copy's rows are ordered by their content or at random. The order of the source could identify people: it may
+        be the order of names, of arrival, or of another release.
         """
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[["Source"], None]) -> Any:
-        """Write rows that were drawn in this process as a new table of this engine, in the manner of `publish`."""
+        """Write rows that were drawn in Python as a new table of this engine, staged and verified as in `publish`."""
 
     def distribute(
         self,
         columns: Sequence[str],
-        make: "Make",
+        make: "BuildTables",
         *,
         targets: Sequence[str] | None,
-        verify: "VerifyAll",
+        verify: "VerifyTables",
     ) -> tuple[Any, ...]:
-        """Group columns, let `make` say which tables to make of the groups, and write those in the same engine.
+        """Group columns, let `make` decide which tables to build from the groups, and write them in the same engine.
 
-        All of one state of the data. They are written aside, `verify` looks at all of them, and only then they are put
-        in place, together. Frames return frames of their kind (no targets). A database or a file needs a target for
-        each; without, it returns pandas frames. Only the groups and, for every row written, two or three whole numbers
-        cross between this process and the engine.
+        Everything happens in one snapshot. The tables are staged, `verify` is called on all of them, and only then they
+        replace their targets, together. Frames return frames of their kind and take no targets. A database or a file
+        needs a target for each table; without targets it returns pandas frames. Only the groups, and two or three whole
+        numbers for every row written, cross between Python and the engine.
         """
 
 
-Make = Callable[[FrequencyTable], Sequence[NumberedRows]]
-VerifyAll = Callable[[Sequence[Source]], None]
+BuildTables = Callable[[FrequencyTable], Sequence[NumberedRows]]
+VerifyTables = Callable[[Sequence[Source]], None]
 
 
-def checked_names(names: Sequence[Any]) -> tuple[str, ...]:
-    """Refuse names that are no text, empty or used twice: a column must be found by its name alone."""
+def require_column_names(names: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names as a tuple; raise if one is not a string, empty or repeated."""
     if not all(isinstance(name, str) for name in names):
         position = next(i for i, name in enumerate(names, start=1) if not isinstance(name, str))
-        raise ColumnError(f"column {position} of {len(names)} has a name that is no text; rename it to a string")
+        raise ColumnError(f"the name of column {position} of {len(names)} is not a string; rename the column")
     if "" in names:
         raise ColumnError(
             f"column {list(names).index('') + 1} of {len(names)} has no name; name every column "
-            "(pandas writes its index so, unless to_csv has index=False)"
+            "(pandas writes its index without a name; pass index=False to to_csv)"
         )
     repeated = sorted({name for name in names if list(names).count(name) > 1})
     if repeated:
@@ -123,7 +123,7 @@ def checked_names(names: Sequence[Any]) -> tuple[str, ...]:
 
 
 def require_distinct_ignoring_case(names: Sequence[str], engine: str) -> None:
-    """Refuse names that an engine which ignores case in names could not tell apart."""
+    """Raise if two names differ only in case, for an engine that ignores case in names."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.lower(), name)

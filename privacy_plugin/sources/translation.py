@@ -1,4 +1,4 @@
-"""What a recoding does to the distinct values of a column: the part of writing that is the same in every engine."""
+"""Translate the distinct values of columns by a recoding: the part of recoding that all engines share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from privacy_plugin.frequency.values import Key, Value, canonical, key, label
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Translation:
-    """The new text of every raw value of one column, and a number that equal new values share."""
+    """The new text of every raw value of one column, and the number of that new value (equal values share it)."""
 
     texts: list[str | None]
     numbers: Integers
 
 
 class Translator:
-    """Looks up new values by meaning (never by Python equality, which calls True and 1 the same).
+    """Looks up new values by canonical value (never by Python equality, for which True and 1 are equal).
 
-    Columns with a mapping become text, and so do masked columns, which must hold `*` beside their own values, and
-    those that are recoded in combination; all others keep their type.
+    Columns with a mapping become text, and so do columns that are recoded in combination and masked columns, which mix
+    `*` with their own values. All other columns keep their type.
     """
 
     def __init__(self, recoding: Recoding, present: Sequence[str]) -> None:
@@ -50,19 +50,19 @@ class Translator:
         self._numbers: dict[str, dict[Key, int]] = {column: {} for column in self.coded_columns}
 
     def translate(self, column: str, raw: Iterable[Any]) -> Translation:
-        """Translate the distinct raw values of a column, or say how many of them the mapping does not know."""
+        """Translate the distinct raw values of a column; raise if the mapping does not cover some of them."""
         values = [canonical(item) for item in raw]
         mapping = self._mappings.get(column)
         if mapping is None:
-            texts, keys = [_text(value) for value in values], [key(value) for value in values]
+            texts, keys = [_label_or_none(value) for value in values], [key(value) for value in values]
         else:
             missing = len({key(value) for value in values} - mapping.keys())
             if missing:
                 raise HierarchyError(
-                    f"the mapping of column {column!r} does not know {missing} of its {len(values)} values; "
-                    "every value of the data, missing ones included, needs a new value"
+                    f"the mapping of column {column!r} does not cover {missing} of its {len(values)} values; "
+                    "give every value of the data, also the missing one, a new value"
                 )
-            texts = [_text(canonical(mapping[key(value)])) for value in values]
+            texts = [_label_or_none(canonical(mapping[key(value)])) for value in values]
             keys = [key(text) for text in texts]
         numbers = self._numbers[column]
         coded = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.int64)
@@ -79,7 +79,7 @@ class Translator:
         return sorted(combinations)
 
     def suppressed_rows(self, numbers: Mapping[str, Integers]) -> npt.NDArray[np.bool_] | None:
-        """Say which rows are suppressed, given the numbers of their new values; None if there is no suppression."""
+        """Return a mask of the suppressed rows, given the numbers of their new values; None without suppression."""
         if not self.recoding.suppressed:
             return None
         columns = self.recoding.suppressed_columns
@@ -95,12 +95,12 @@ class Translator:
         for old, new in self.recoding.combined:
             named = zip(self.recoding.combined_columns, old, strict=True)
             numbers = [self._numbers[column].get(key(canonical(value))) for column, value in named]
-            if None not in numbers:  # of values that do not occur there are no rows
-                rows.append((*numbers, *(_text(canonical(value)) for value in new)))
+            if None not in numbers:  # values that do not occur have no rows
+                rows.append((*numbers, *(_label_or_none(canonical(value)) for value in new)))
         return rows
 
     def combined_texts(self, numbers: Mapping[str, Integers]) -> dict[str, npt.NDArray[np.object_]]:
-        """Write the columns that are recoded in combination, given the numbers of every row's values."""
+        """Return the new texts of columns that are recoded in combination, given the numbers of every row's values."""
         columns = self.recoding.combined_columns
         if not columns:
             return {}
@@ -109,25 +109,27 @@ class Translator:
         packed, _ = pack(joined, [len(self._numbers[column]) for column in columns])
         known, wanted = packed[len(packed) - len(rows) :], packed[: len(packed) - len(rows)]
         order = np.argsort(known, kind="stable")
-        places = np.searchsorted(known[order], wanted)
-        if len(wanted) and (not rows or (known[order][np.minimum(places, len(rows) - 1)] != wanted).any()):
-            raise HierarchyError("a combination of values has no new values; every combination of the data needs them")
+        positions = np.searchsorted(known[order], wanted)
+        if len(wanted) and (not rows or (known[order][np.minimum(positions, len(rows) - 1)] != wanted).any()):
+            raise HierarchyError(
+                "a combination of values has no new values; give every combination of the data new ones"
+            )
         return {
-            column: np.array([row[width + i] for row in rows], dtype=object)[order[places]]
+            column: np.array([row[width + i] for row in rows], dtype=object)[order[positions]]
             for i, column in enumerate(columns)
             if column in self.text_columns
         }
 
     def _new_key(self, column: str, value: Value) -> Key:
         plain = canonical(value)
-        return key(_text(plain) if column in self._mappings else plain)
+        return key(_label_or_none(plain) if column in self._mappings else plain)
 
 
 def require_no_target(target: str | None, engine: str) -> None:
-    """Refuse a target where the result is handed back as a frame."""
+    """Raise if a target is given to a source that returns a frame."""
     if target is not None:
-        raise ParameterError(f"a {engine} frame is returned, not written; leave out the target (given {target!r})")
+        raise ParameterError(f"{engine} returns a frame and writes nothing; remove the target (given {target!r})")
 
 
-def _text(value: Value) -> str | None:
+def _label_or_none(value: Value) -> str | None:
     return None if value is None else label(value)

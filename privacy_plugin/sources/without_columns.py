@@ -6,12 +6,12 @@ from typing import Any
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.joining import JoinedGroups, Meaning, join_groups
-from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll
+from privacy_plugin.sources.population_join import JoinedGroups, Meaning, join_groups
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
 
 
 class WithoutColumns:
-    """A source that does not show some of its columns: a table as it would be without its identifiers."""
+    """A source that hides some of its columns: a table as it would be without its identifiers."""
 
     def __init__(self, source: Source, hidden: Sequence[str]) -> None:
         self._source = source
@@ -20,18 +20,18 @@ class WithoutColumns:
         self.engine = source.engine
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group."""
+        """Count rows of the wrapped source."""
         return self._source.frequencies(columns, unit=unit)
 
     @property
     def bind(self) -> Any:
-        """The engine or connection of the database that the table lies in, if it does."""
+        """The engine or connection of the table's database, or None."""
         return getattr(self._source, "bind", None)
 
     def joined_groups(
         self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
     ) -> JoinedGroups | None:
-        """Join with the groups of a population, where the engine can."""
+        """Join with the groups of a population, if the engine can."""
         return join_groups(self._source, population, columns, meaning)
 
     def row_count(self) -> int:
@@ -39,29 +39,29 @@ class WithoutColumns:
         return self._source.row_count()
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
-        """Identify the content of the columns that are shown."""
+        """Identify the content of the visible columns."""
         return self._source.fingerprint(self.columns if columns is None else columns)
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
-        """Hold one state."""
+        """Open a snapshot with the same columns hidden."""
         with self._source.snapshot() as snapshot:
             yield WithoutColumns(snapshot, self._hidden)
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> Any:
-        """Recode."""
+        """Recode the wrapped source."""
         return self._source.recode(recoding, target=target)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
-        """Publish."""
+        """Publish columns of the wrapped source."""
         return self._source.publish(target, columns=columns, verify=verify)
 
     def distribute(
-        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+        self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables
     ) -> tuple[Any, ...]:
-        """Distribute."""
+        """Distribute rows of the wrapped source."""
         return self._source.distribute(columns, make, targets=targets, verify=verify)
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> Any:
-        """Write other rows."""
+        """Write other rows to the engine of the wrapped source."""
         return self._source.write_rows(rows, target=target, verify=verify)

@@ -190,7 +190,7 @@ def test_as_a_program(folder: Path) -> None:
     broken = subprocess.run([*command[:4], str(folder / "absent.csv"), *command[5:]], capture_output=True, text=True)
     assert broken.returncode == 2
     assert "Traceback" not in broken.stderr
-    assert "there is no file" in broken.stderr
+    assert "does not exist" in broken.stderr
     assert broken.stdout == ""
 
 

@@ -77,7 +77,7 @@ def test_a_format_that_cannot_be_written_is_told_by_the_name_that_was_given(fold
     output = folder / "release.xlsx"
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output)
     assert result.exit_code == 2
-    assert f"cannot tell the format of '{output}'" in words(result)
+    assert f"the format of '{output}' is unknown" in words(result)
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])

@@ -10,7 +10,7 @@ import privacy_plugin as pp
 from privacy_plugin.expectations import ExpectTablePrivacyBudgetToBeAtMost
 from privacy_plugin.expectations.checkpoint import validate
 from privacy_plugin.ledger import BudgetLedger, Release
-from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.fingerprint import content_fingerprint
 from tests.expectations.examples import COLUMNS, ROWS, frame
 
 BUDGET = {"privacy_unit": "row", "delta": 1e-6}

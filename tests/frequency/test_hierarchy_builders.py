@@ -168,7 +168,7 @@ def test_a_format_that_means_different_days_is_refused(wrong):
         (interval_hierarchy(start=0, stop=9, widths=[3]), "it covers numbers, as text with a decimal point;"),
         (interval_hierarchy(start=0, stop=9, widths=[3], open_ends=False), "decimal point, from its first boundary"),
         (mask_hierarchy(length=2), "it covers codes of 1 to 2 characters"),
-        (tree_hierarchy(["a"]), "it covers the values that it lists"),
+        (tree_hierarchy(["a"]), "it covers the listed values"),
     ],
 )
 def test_what_is_not_covered_is_told_beside_what_is(hierarchy, words):
@@ -214,7 +214,7 @@ def test_leaves_of_a_tree_may_be_numbers_dates_and_missing():
 
 
 def test_a_leaf_in_two_places_is_refused():
-    with pytest.raises(HierarchyError, match="more than one"):
+    with pytest.raises(HierarchyError, match="more than once"):
         tree_hierarchy({"a": ["x"], "b": {"c": ["x"]}})
 
 
@@ -251,9 +251,9 @@ def test_groups_whose_names_yaml_reads_as_something_else_are_refused(name):
 @pytest.mark.parametrize(
     ("start", "stop", "width", "words"),
     [
-        (0, 100, 30, "30 does not divide 100"),
-        (0, 100, -5, "every width must be positive, and -5 is not"),
-        (100, 0, 10, "0 is not above 100"),
+        (0, 100, 30, "stop - start = 100 exactly, got 30"),
+        (0, 100, -5, "every width must be positive, got -5"),
+        (100, 0, 10, "got start 100 and stop 0"),
     ],
 )
 def test_what_is_wrong_with_a_grid_is_named(start: int, stop: int, width: int, words: str) -> None:

@@ -138,7 +138,7 @@ def test_unused_and_repeated_values_of_a_dictionary() -> None:
 
 def test_units_are_never_added_up() -> None:
     codes = np.array([0, 1])
-    with pytest.raises(ParameterError, match="distinct 'person' cannot be added up"):
+    with pytest.raises(ParameterError, match="distinct 'person' cannot be added"):
         FrequencyTable.from_columns(["a"], [codes], [[None, float("nan")]], np.array([1, 1]), unit="person")
     table = FrequencyTable.from_columns(
         ["a", "b"], [codes, codes], [["x", "x"], [1, 2]], np.array([1, 1]), unit="person"

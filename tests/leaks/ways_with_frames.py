@@ -104,7 +104,7 @@ def pandas_a_first_line_that_is_a_person(_: Path) -> Scene:
     return Scene(data=pd.DataFrame(people(), columns=[str(value) for value in MARKED]))
 
 
-@way("python", says="a name that is no text")
+@way("python", says="is not a string")
 def pandas_columns_named_by_numbers(_: Path) -> Scene:
     return Scene(data=pd.DataFrame(people()))
 
@@ -126,20 +126,20 @@ def polars_a_lazy_plan_over_a_broken_file(folder: Path) -> Scene:
     return Scene(data=pl.scan_csv(path, schema_overrides={"age": pl.Int64}))
 
 
-@way("python", says="a value of type Cell cannot be written as text")
+@way("python", says="a value of type Cell cannot be converted to text")
 def polars_objects(_: Path) -> Scene:
     rows = [(*row[:2], Cell(("hash", "equal", "text")), row[3]) for row in people()]
     return Scene(data=pl.DataFrame(rows, schema={**dict.fromkeys(COLUMNS), "zip": pl.Object}, orient="row"))
 
 
-@way(*FRAMES, says="that Python cannot express")
+@way(*FRAMES, says="that Python cannot represent")
 def arrow_values_that_python_lacks(_: Path) -> Scene:
     table = pa.Table.from_pandas(frame(), preserve_index=False)
     far = pa.array([AGE * 10**9] * 41, pa.timestamp("s"))
     return Scene(data=table.set_column(1, "age", far), policy=with_hierarchy("age", {"dates": {"levels": ["year"]}}))
 
 
-@way("python", says="that Python cannot express")
+@way("python", says="that Python cannot represent")
 def arrow_text_that_is_no_utf_8(_: Path) -> Scene:
     table = pa.Table.from_pandas(frame(), preserve_index=False)
     raw = pa.array([f"8{i:07d}".encode() for i in range(40)] + [ZIP.encode() + b"\xff"], pa.binary())
@@ -234,12 +234,12 @@ def spark_people() -> Any:
     return session.createDataFrame(people(), COLUMNS)
 
 
-@way("python", says="the Spark frame failed", marks=SPARK)
+@way("python", says="failed in Spark", marks=SPARK)
 def spark_text_that_is_no_number(_: Path) -> Scene:
     return Scene(data=spark_people().selectExpr("name", "age", "CAST(zip AS INT) AS zip", "disease"))
 
 
-@way("python", says="the Spark frame failed", marks=SPARK)
+@way("python", says="failed in Spark", marks=SPARK)
 def spark_an_error_of_the_plan_itself(_: Path) -> Scene:
     term = f"if(zip = '{ZIP}', raise_error(zip), zip) AS zip"
     return Scene(data=spark_people().selectExpr("name", "age", term, "disease"))

@@ -49,7 +49,7 @@ def a_policy_that_is_no_text(folder: Path) -> Scene:
     return wrong(folder, f"dataset: \x00{NAME}\n")
 
 
-@way(*DOORS, says="more than one place of the tree")
+@way(*DOORS, says="more than once in the tree")
 def a_tree_with_two_parents_of_one_value(folder: Path) -> Scene:
     return wrong(folder, with_hierarchy("zip", {"tree": {"*": {NAME: [ZIP], DISEASE: [ZIP]}}}))
 

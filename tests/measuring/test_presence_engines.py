@@ -69,7 +69,7 @@ def test_a_failed_table_leaves_the_last_release_in_place(engine: str, tmp_path: 
         assert "Secretville" not in str(raised.value)
     assert pp.sql_table(visits.bind, "released").fingerprint() == before
     assert tables is None or sorted(sa.inspect(visits.bind).get_table_names()) == tables
-    with pytest.raises(ParameterError, match="give its name"):
+    with pytest.raises(ParameterError, match="pass its name"):
         plan.apply(visits)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import BudgetError, ParameterError, PolicyError
 from privacy_plugin.ledger import BudgetLedger, Release
-from privacy_plugin.sources.content import content_fingerprint
+from privacy_plugin.sources.fingerprint import content_fingerprint
 from tests.oracles.budget import judged_epsilon
 
 TABLES = [pd.DataFrame({"age": ages, "sex": ["f", "m"]}) for ages in ([30, 41], [30, 42], [41, 30])]

@@ -189,7 +189,7 @@ def test_a_requirement_that_could_not_be_measured_says_why() -> None:
     verdict = rules.judge(people()[["person", "age", "illness"]])
     shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)]))
     assert "not everything could be checked" in shown.text
-    assert "is defined for one row a person" in shown.text
+    assert "is defined for one row per person" in shown.text
     assert "a person, found by the column 'person'" in shown.text
 
 

@@ -61,9 +61,9 @@ def test_every_metric_is_judged_by_the_same_call(metric, given, value):
     [
         (FRAME, {}, "needs quasi_identifiers"),
         (FRAME, {"quasi_identifiers": []}, "empty"),
-        (FRAME, {"quasi_identifiers": "age"}, "list of column names, not str"),
-        (FRAME, {"quasi_identifiers": ["age", 1]}, "list of column names, which are text; int is none"),
-        (FRAME, {"quasi_identifiers": ["age"], "unit": ["person"]}, "unit must be the name of one column, not list"),
+        (FRAME, {"quasi_identifiers": "age"}, "list of column names, got str"),
+        (FRAME, {"quasi_identifiers": ["age", 1]}, "list of strings, got int"),
+        (FRAME, {"quasi_identifiers": ["age"], "unit": ["person"]}, "unit must be the name of one column, got list"),
         (FRAME, {"quasi_identifiers": ["aeg"]}, "did you mean 'age'"),
         (FRAME, {"quasi_identifiers": ["age", "age"]}, "more than once"),
         (FRAME, {"quasi_identifiers": ["age"], "unit": "person"}, "unknown column in unit"),

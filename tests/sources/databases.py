@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from privacy_plugin.sources import SqlTable
+from privacy_plugin.sources.sql.connections import open_connection
 
 
 def run(engine: sa.Engine, *statements: str) -> None:
@@ -16,5 +17,5 @@ def run(engine: sa.Engine, *statements: str) -> None:
 def tables(source: SqlTable) -> set[str]:
     names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
     query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
-    with source._connected("listing tables") as connection:
+    with open_connection(source.bind, "listing tables") as connection:
         return {row[0] for row in connection.execute(sa.text(query)).all()}

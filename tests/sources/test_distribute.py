@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import ColumnError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
-from privacy_plugin.sources.numbered import NumberedRows, matched_numbers
+from privacy_plugin.sources.numbered_rows import NumberedRows, match_row_numbers
 from tests.oracles.frequencies import count_rows, meaning
 from tests.sources.awkward import NAMES
 from tests.sources.databases import tables
@@ -127,10 +127,10 @@ def test_equal_values_of_two_forms_get_one_form(tmp_path: Path) -> None:
 
 def test_examples_that_are_not_those_of_the_table_are_refused() -> None:
     table = FrequencyTable.from_rows(["q"], [(1,), (2,)])
-    assert matched_numbers(FrequencyTable.from_rows(["q", "n"], [(2, 10), (1, 20)]), table).tolist() == [20, 10]
+    assert match_row_numbers(FrequencyTable.from_rows(["q", "n"], [(2, 10), (1, 20)]), table).tolist() == [20, 10]
     for rows in ([(2, 10)], [(2, 10), (3, 20)], [(1, 1), (2, 2), (3, 3)], [(1, 1), (2, 2), (2, 3)]):
         with pytest.raises(SourceError, match="changed"):
-            matched_numbers(FrequencyTable.from_rows(["q", "n"], rows), table)
+            match_row_numbers(FrequencyTable.from_rows(["q", "n"], rows), table)
 
 
 def test_what_is_expected_counts_equal_rows_together() -> None:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import HierarchyError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
-from privacy_plugin.sources.joining import join_groups
+from privacy_plugin.sources.population_join import join_groups
 from tests.sources.databases import run
 from tests.sources.reading import values
 
@@ -127,7 +127,7 @@ def test_an_error_names_the_column_of_the_table(duckdb: sa.Engine) -> None:
     run(duckdb, "CREATE TABLE t AS SELECT 1 AS a, CAST('infinity' AS DATE) AS born")
     for source in (sql_table(duckdb, "t"), sql_table(duckdb, sa.text("SELECT * FROM t"))):
         for ask in (source.frequencies, lambda columns, source=source: join_groups(source, source, columns)):
-            with pytest.raises(SourceError, match="column 'born' holds a value of type"):
+            with pytest.raises(SourceError, match=r"column 'born' of type .* holds a value"):
                 ask(["a", "born"])
 
 
@@ -163,7 +163,7 @@ def test_a_failure_inside_a_transaction_leaves_no_tables(duckdb: sa.Engine) -> N
 
 def test_years_that_python_has_not(duckdb: sa.Engine) -> None:
     run(duckdb, "CREATE TABLE t AS SELECT DATE '20000-01-01' AS d")
-    with pytest.raises(SourceError, match="years 1 to 9999"):
+    with pytest.raises(SourceError, match="years must be 1 to 9999"):
         sql_table(duckdb, "t").frequencies(["d"])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.sql.file_replacing import replacing
+from privacy_plugin.sources.sql.files import replace_files
 
 
 @pytest.mark.parametrize("old", ["old", None])
@@ -15,7 +15,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(old: s
         people.write_text(old)
 
     def replace_both() -> None:
-        with replacing([people, values]) as temporaries:
+        with replace_files([people, values]) as temporaries:
             for temporary in temporaries:
                 temporary.write_text("new")
             values.mkdir()  # somebody else is quicker
@@ -28,7 +28,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(old: s
 
 def test_both_are_put_in_place(tmp_path: Path) -> None:
     paths = [tmp_path / "people.csv", tmp_path / "values.csv"]
-    with replacing(paths) as temporaries:
+    with replace_files(paths) as temporaries:
         for temporary in temporaries:
             temporary.write_text("new")
     assert [path.read_text() for path in paths] == ["new", "new"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Fingerprint, open_source
-from privacy_plugin.sources.fingerprint import RowHashes, _cells, _written
+from privacy_plugin.sources.fingerprint import RowHashes, _write_cell, _write_cells
 from tests.oracles.frequencies import count_rows
 from tests.sources.awkward import NAN, awkward_table
 from tests.sources.loading import ENGINES, LOADERS, QUICK_ENGINES, Table
@@ -148,11 +148,11 @@ def test_index_and_chunks_take_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("value", ["", "é", 0, -5, 2**70, True, 0.5, 1e-7, 3.0, -0.0, NAN, float("inf"), None, b"x"])
 def test_short_cuts_write_what_the_long_way_writes(value: Any) -> None:
-    assert _cells([value]) == [_written(value)]
+    assert _write_cells([value]) == [_write_cell(value)]
 
 
 def test_zeros_and_missing_have_one_form() -> None:
-    assert _cells([0.0, -0.0, 0, None, NAN]) == [_written(0)] * 3 + [_written(None)] * 2
+    assert _write_cells([0.0, -0.0, 0, None, NAN]) == [_write_cell(0)] * 3 + [_write_cell(None)] * 2
 
 
 def test_hashes_with_zero_bytes_are_kept_whole() -> None:

@@ -13,7 +13,7 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.sources import SqlTable, open_source, sql_table
-from privacy_plugin.sources.joining import join_groups, snapshots
+from privacy_plugin.sources.population_join import join_groups, open_snapshots
 from tests.oracles import population as oracle
 from tests.sources.joining import JOINED_THERE, KINDS, table_of
 from tests.sources.loading import DATABASES, ENGINES, LOADERS, as_csv_reads, pair
@@ -175,7 +175,7 @@ def test_only_one_place_is_one_place(tmp_path: Path) -> None:
 def test_both_tables_of_a_database_are_seen_at_one_moment(engine: str, tmp_path: Path) -> None:
     """Who leaves the register while it is judged is still there for the judge: joined, counted and fingerprinted."""
     here, there = pair(engine, table_of(INSIDE), table_of(PEOPLE), tmp_path)
-    with snapshots(open_source(here), open_source(there)) as (table, population):
+    with open_snapshots(open_source(here), open_source(there)) as (table, population):
         assert isinstance(table, SqlTable)
         assert isinstance(population, SqlTable)
         assert table.bind is population.bind

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
-from privacy_plugin.frequency.shared_population import SharedPopulation
+from privacy_plugin.frequency.population import SharedPopulation
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.metrics.presence.population_join import join_population, one_meaning
 from privacy_plugin.sources import open_source, sql_table
-from privacy_plugin.sources.joining import join_groups, snapshots
+from privacy_plugin.sources.population_join import join_groups, open_snapshots
 from tests.metrics.populations import AGES, CITIES, COLUMNS, HIERARCHIES, at_levels
 from tests.metrics.presence_labels import LEAVES, at_level, hierarchies
 from tests.sources.joining import JOINED_THERE, table_of
@@ -119,7 +119,7 @@ def test_rows_on_levels_of_their_own_are_told_apart_by_whole_rows(tmp_path: Path
 def test_in_the_transaction_that_holds_both(engine: str, tmp_path: Path) -> None:
     here, there = pair(engine, loaded(at_levels(INSIDE, (1, 1))), loaded(PEOPLE), tmp_path)
     expected = answers(here, there, COLUMNS, HIERARCHIES)
-    with snapshots(open_source(here), open_source(there)) as (table, population):
+    with open_snapshots(open_source(here), open_source(there)) as (table, population):
         assert population is not None
         assert joined(table, population, COLUMNS, HIERARCHIES) is not None
         assert answers(table, population, COLUMNS, HIERARCHIES) == expected
@@ -162,7 +162,7 @@ def test_a_view_of_numbers_and_text_keeps_both() -> None:
     known: dict[str, Hierarchy] = {"code": TableHierarchy({"01": ("*",), 1: ("*",)})}
     assert pp.k_map(visits, population=register, quasi_identifiers=["code"], hierarchies=known).value == 1
     content = register.fingerprint()
-    with snapshots(visits, register) as (table, population):
+    with open_snapshots(visits, register) as (table, population):
         assert population is not None
         assert population.fingerprint() == content
         assert pp.k_anonymity(population, quasi_identifiers=["code"]).value == 1

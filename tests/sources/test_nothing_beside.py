@@ -11,7 +11,7 @@ import pytest
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.numbered import NumberedRows
+from privacy_plugin.sources.numbered_rows import NumberedRows
 
 MARKER = "MARKER-OF-SOMEBODY"
 

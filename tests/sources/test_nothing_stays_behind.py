@@ -15,7 +15,7 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.numbered import NumberedRows
+from privacy_plugin.sources.numbered_rows import NumberedRows
 from tests.engines import spark_session
 
 SECRET = "of one who was left out"
@@ -179,7 +179,7 @@ def test_what_arrow_cannot_copy_is_counted_and_refused_in_words(case: str, frame
         data = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(data.column("x"))})
     source = open_source(data)
     assert source.frequencies(["x"]).counts.tolist() == [1, 1]
-    with pytest.raises(SourceError, match=r"column 'x' is of type .* cast it to a plain type first"):
+    with pytest.raises(SourceError, match=r"rows of column 'x' of type .* cast it to a plain type first"):
         source.publish(None, columns=["x"], verify=lambda copy: None)
 
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.metrics.presence.population_join import one_meaning
 from privacy_plugin.sources import open_source, sql_table
-from privacy_plugin.sources.frames.polars_source import lazy_groups
-from privacy_plugin.sources.joining import join_groups
+from privacy_plugin.sources.frames.polars_source import plan_groups
+from privacy_plugin.sources.population_join import join_groups
 from tests.sources.loading import LOADERS, Table, pair
 
 ROWS, GROUPS = 20_000, 12
@@ -102,7 +102,7 @@ def rows_collected(profile: Path) -> int:
 
 def test_polars_plans_an_aggregate(tmp_path: Path) -> None:
     frame = pl.scan_parquet(LOADERS["parquet"](TABLE, tmp_path))
-    groups = lazy_groups(frame, frame.collect_schema(), ["a", "b"], None)
+    groups = plan_groups(frame, frame.collect_schema(), ["a", "b"], None)
     assert groups.explain().startswith("AGGREGATE")
     assert groups.collect().height == GROUPS
 

@@ -153,7 +153,7 @@ def test_times_that_python_has_not_are_refused_in_words(postgresql: sa.Engine, v
         lambda: source.joined_groups(sql_table(postgresql, "t"), ["d"]),
     ]
     for ask in asked:
-        with pytest.raises(SourceError, match=r"years are 1 to 9999.*'SELECT d::text") as caught:
+        with pytest.raises(SourceError, match=r"years must be 1 to 9999.*'SELECT d::text") as caught:
             ask()
         assert not any(told in str(caught.value) for told in ("44-03", "BC", "10000"))
     assert source.frequencies(["k"], unit="k").counts.tolist() == [1, 1]
@@ -236,7 +236,7 @@ def test_a_target_whose_name_would_be_cut_off(postgresql: sa.Engine) -> None:
     run(postgresql, "CREATE TABLE t AS SELECT 1 AS a", f'CREATE TABLE "{other}" AS SELECT 2 AS a')
     table = sql_table(postgresql, "t")
     for target in (other + "1", f"public.{other}2"):
-        with pytest.raises(ParameterError, match="a name of more than 63 bytes, which PostgreSQL cuts off"):
+        with pytest.raises(ParameterError, match="a name of more than 63 bytes, which PostgreSQL truncates"):
             table.publish(target, columns=["a"], verify=lambda _: None)
     assert values(sql_table(postgresql, other), "a") == [2]
 
@@ -324,9 +324,9 @@ def test_a_connection_that_commits_by_itself_holds_nothing(postgresql: sa.Engine
     engine = sa.create_engine(postgresql.url, isolation_level="AUTOCOMMIT", connect_args=settings)
     with engine.connect() as connection:
         source = sql_table(connection, "t")
-        with pytest.raises(SourceError, match="commits every statement by itself"), source.snapshot():
+        with pytest.raises(SourceError, match="commits every statement"), source.snapshot():
             pass
-        with pytest.raises(SourceError, match="commits every statement by itself"):
+        with pytest.raises(SourceError, match="commits every statement"):
             source.publish("copy", columns=["a"], verify=lambda copy: None)
         assert source.row_count() == 1
     engine.dispose()
@@ -348,7 +348,7 @@ def test_a_driver_that_rounds_merges_nobody(postgresql: sa.Engine) -> None:
         connection.adapters.register_loader("numeric", FloatLoader)
 
     source = sql_table(rounding, "t")
-    with pytest.raises(SourceError, match="hands over different values as if they were the same"):
+    with pytest.raises(SourceError, match="returns different values as equal"):
         source.frequencies(["a"])
     assert source.joined_groups(source, ["a"]) is None
     assert source.frequencies(["a", "k"]).counts.tolist() == [1, 1]

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import sql_table
-from privacy_plugin.sources.sql.address import database_url
+from privacy_plugin.sources.sql.connections import parse_url
 from tests.sources.databases import run
 
 pytestmark = pytest.mark.postgres
@@ -62,10 +62,10 @@ def test_times_that_psycopg2_would_write_like_others_are_refused(
 ) -> None:
     run(postgresql, f"CREATE TABLE t AS SELECT {value} AS d, 1 AS k")
     source = sql_table(older, "t")
-    with pytest.raises(SourceError, match=r"years are 1 to 9999.*'SELECT d::text") as caught:
+    with pytest.raises(SourceError, match=r"years must be 1 to 9999.*'SELECT d::text") as caught:
         source.frequencies(["k", "d"])
     assert not any(told in str(caught.value) for told in ("44-03", "BC", "10000"))
-    with pytest.raises(SourceError, match="years are 1 to 9999"):
+    with pytest.raises(SourceError, match="years must be 1 to 9999"):
         source.recode(Recoding(keep=("d",), mappings={"d": {}}), target="r")
 
 
@@ -77,11 +77,11 @@ def test_a_session_that_writes_dates_in_another_style(older: sa.Engine, style: s
         if style.startswith("ISO"):
             assert sql_table(connection, "t").frequencies(["d"]).dictionary("d") == (date(2024, 2, 3), date(2024, 3, 2))
             return
-        with pytest.raises(SourceError, match="years are 1 to 9999"):
+        with pytest.raises(SourceError, match="years must be 1 to 9999"):
             sql_table(connection, "t").frequencies(["d"])
 
 
 def test_an_address_without_a_driver_is_psycopg_s() -> None:
     """Whatever SQLAlchemy would choose: its versions differ."""
-    assert database_url("postgresql://h/d").drivername == "postgresql+psycopg"
-    assert database_url("postgresql+psycopg2://h/d").drivername == "postgresql+psycopg2"
+    assert parse_url("postgresql://h/d").drivername == "postgresql+psycopg"
+    assert parse_url("postgresql+psycopg2://h/d").drivername == "postgresql+psycopg2"

@@ -96,7 +96,7 @@ def _in_order(published: Any, target: str | None) -> list[str]:
 def test_frames_are_returned(engine: str, tmp_path: Path) -> None:
     data = LOADERS[engine](PEOPLE, tmp_path)
     assert type(open_source(data).publish(None, columns=["age"], verify=lambda copy: None)) is type(data)
-    with pytest.raises(ParameterError, match="leave out the target"):
+    with pytest.raises(ParameterError, match="remove the target"):
         open_source(data).publish("elsewhere", columns=["age"], verify=lambda copy: None)
 
 
@@ -197,7 +197,7 @@ class TestBareNames:
     @pytest.mark.parametrize("name", ["one", "three"])
     def test_a_temporary_table_hides_no_release(self, beside: sa.Connection, name: str) -> None:
         rows = sql_table(beside, name).row_count()
-        with pytest.raises(ParameterError, match=r"a temporary table hides|is the source itself"):
+        with pytest.raises(ParameterError, match=r"a temporary table shadows|is the source itself"):
             sql_table(beside, name).publish("three", columns=["a"], verify=lambda copy: None)
         assert [sql_table(beside, each).row_count() for each in (name, "three")] == [rows, 3]
 

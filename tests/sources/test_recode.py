@@ -9,6 +9,7 @@ import pytest
 from privacy_plugin.errors import ColumnError, HierarchyError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, open_source, sql_table
+from privacy_plugin.sources.sql.connections import open_connection
 from tests.oracles.frequencies import count_rows, meaning
 from tests.oracles.recodings import recode_rows
 from tests.sources.awkward import NAMES, VALUES
@@ -152,7 +153,7 @@ def test_values_without_translation(loaded: Any, tmp_path: Path) -> None:
     engine, data, _, pairs = loaded
     known = [(old, new) for old, new in pairs["name"] if old not in ("Ann", None)]
     recoding = Recoding(keep=("name", "rest"), mappings={"name": dict(known)})
-    with pytest.raises(HierarchyError, match="'name' does not know 2 of its 6 values") as caught:
+    with pytest.raises(HierarchyError, match="'name' does not cover 2 of its 6 values") as caught:
         recoded(engine, data, recoding, tmp_path)
     assert "Ann" not in str(caught.value)
     if engine in ("csv", "parquet"):
@@ -196,7 +197,7 @@ def test_no_rows(engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", FRAMES)
 def test_frames_take_no_target(engine: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](text_table(a=["x"]), tmp_path))
-    with pytest.raises(ParameterError, match="leave out the target"):
+    with pytest.raises(ParameterError, match="remove the target"):
         source.recode(Recoding(keep=("a",), mappings={}), target="elsewhere")
 
 
@@ -204,7 +205,7 @@ def test_frames_take_no_target(engine: str, tmp_path: Path) -> None:
 def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
     source = LOADERS[engine](text_table(a=["x"]), tmp_path)
     recoding = Recoding(keep=("a",), mappings={})
-    with pytest.raises(ParameterError, match="give its name"):
+    with pytest.raises(ParameterError, match="pass its name"):
         source.recode(recoding)
     name = source._origin.parts[-1]
     schema = "public" if engine == "postgresql" else "main"
@@ -212,7 +213,7 @@ def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match="is the source itself"):
             source.recode(recoding, target=same)
     assert source.row_count() == 1
-    with pytest.raises(ParameterError, match="no table name"):
+    with pytest.raises(ParameterError, match="not a table name"):
         source.recode(recoding, target="")
 
 
@@ -220,9 +221,9 @@ def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
 def test_types_of_untouched_columns_stay(engine: str, tmp_path: Path) -> None:
     source = LOADERS[engine](AWKWARD_PEOPLE, tmp_path)
     result = source.recode(Recoding(keep=KEEP, mappings={"name": NAMELESS["name"]}), target="recoded")
-    with source._connected("test") as connection:
+    with open_connection(source.bind, "test") as connection:
         before = {column.name: column.type for column in source._describe(connection)}
-    with result._connected("test") as connection:
+    with open_connection(result.bind, "test") as connection:
         after = {column.name: column.type for column in result._describe(connection)}
     assert after == {name: before[name] for name in KEEP}
     assert counted(result) == count_rows(

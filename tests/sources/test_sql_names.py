@@ -10,7 +10,7 @@ from sqlalchemy.dialects import mysql
 
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.sources import sql_table
-from privacy_plugin.sources.sql.dialect import rules_of
+from privacy_plugin.sources.sql.dialect import dialect_of
 from privacy_plugin.sources.sql.origin import split_name
 from tests.sources.databases import run
 from tests.sources.loading import shared_postgresql
@@ -30,7 +30,7 @@ def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
 def test_what_is_no_table(sqlite: sa.Engine) -> None:
     with pytest.raises(SourceError, match="cannot read int as a table"):
         sql_table(sqlite, 5)
-    with pytest.raises(SourceError, match="cannot reach a database through str"):
+    with pytest.raises(SourceError, match="cannot use str as a database"):
         sql_table("sqlite://", "t")  # type: ignore[arg-type]
     with pytest.raises(SourceError, match="does it exist"):
         _ = sql_table(sqlite, "missing").columns
@@ -55,7 +55,7 @@ def test_schemas_that_an_engine_replaces(engine: str, request: pytest.FixtureReq
 
 def test_unsupported_databases_are_refused() -> None:
     with pytest.raises(SourceError, match=r"mysql is not supported; valid are duckdb, postgresql, sqlite\. How a"):
-        rules_of(mysql.dialect())
+        dialect_of(mysql.dialect())
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import sqlalchemy as sa
 
 import privacy_plugin as pp
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.sql.dialect import rules_of
-from privacy_plugin.sources.sql.origin import origin, split_name
+from privacy_plugin.sources.sql.dialect import dialect_of
+from privacy_plugin.sources.sql.origin import resolve_origin, split_name
 
 
 def stored(connection: sa.Connection, *names: str) -> list[bool]:
-    return [rules_of(connection.dialect).is_stored(connection, split_name(name)) for name in names]
+    return [dialect_of(connection.dialect).is_stored_table(connection, split_name(name)) for name in names]
 
 
 def run(connection: sa.Connection, *statements: str) -> None:
@@ -93,7 +93,7 @@ def test_queries_that_pick_rows_of_one_table() -> None:
     dialect = sa.create_engine("sqlite://").dialect
     whole = sa.select(sa.text("*")).select_from(table).where(sa.text("1 = 1"))
     for query in (picking, picking.subquery(), whole, sa.select(sa.literal_column("*")).select_from(table.alias("x"))):
-        assert origin(query, dialect).rests_on == ("wing", "t")
+        assert resolve_origin(query, dialect).base_table == ("wing", "t")
     other = sa.table("other", sa.column("a"))
     for query in (
         sa.select(table).where(sa.func.random() > 0),
@@ -110,7 +110,7 @@ def test_queries_that_pick_rows_of_one_table() -> None:
         sa.text("SELECT * FROM t"),
         sa.values(sa.column("a", sa.Integer), name="given").data([(1,)]),
     ):
-        assert origin(query, dialect).rests_on == ()
+        assert resolve_origin(query, dialect).base_table == ()
 
 
 @pytest.mark.parametrize("kind", ["UNION(number INTEGER, text VARCHAR)", "UNION(number INTEGER, text VARCHAR)[]"])

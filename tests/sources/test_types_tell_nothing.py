@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import open_source, sql_table
-from privacy_plugin.sources.content import content_fingerprint
-from privacy_plugin.sources.numbered import NumberedRows
+from privacy_plugin.sources.fingerprint import content_fingerprint
+from privacy_plugin.sources.numbered_rows import NumberedRows
 from tests.engines import postgresql_database
 
 SECRET = "of one who was left out"

@@ -10,8 +10,8 @@ import pytest
 from privacy_plugin.errors import CertificateError, ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.content import content_fingerprint
-from privacy_plugin.sources.drawn_rows import arrived, as_text
+from privacy_plugin.sources.drawn_rows import check_arrival, convert_to_text
+from privacy_plugin.sources.fingerprint import content_fingerprint
 from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
 COLUMNS = ["age group", "Größe", "score", "smokes", "born", "seen", "amount", "none"]
@@ -30,7 +30,7 @@ SOURCE = text_table(other=["x", "y"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_arrive_as_they_were_drawn(engine: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](SOURCE, tmp_path))
-    held = as_text(DRAWN) if engine == "csv" else DRAWN
+    held = convert_to_text(DRAWN) if engine == "csv" else DRAWN
     seen: list[Any] = []
     made = source.write_rows(DRAWN, target=target_of(engine, tmp_path), verify=lambda copy: seen.append(copy.columns))
     assert seen == [tuple(COLUMNS)]
@@ -78,10 +78,10 @@ def test_a_refusal_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
     [
         ([1, "1"], "mixes values"),
         ([b"1"], "mixes values"),
-        ([2**70 + 1], "no column"),
-        ([10**400], "no column"),
-        ([0.5, 2**53 + 1], "no column"),
-        (["\ud800"], "no column"),
+        ([2**70 + 1], "cannot hold"),
+        ([10**400], "cannot hold"),
+        ([0.5, 2**53 + 1], "cannot hold"),
+        (["\ud800"], "cannot hold"),
     ],
 )
 def test_what_cannot_be_held_is_refused(engine: str, values: list[Any], words: str, tmp_path: Path) -> None:
@@ -92,10 +92,10 @@ def test_what_cannot_be_held_is_refused(engine: str, values: list[Any], words: s
 
 
 def test_other_rows_than_those_that_were_drawn_are_noticed() -> None:
-    check = arrived(FrequencyTable.from_rows(["x"], [(1,), (2,)]), id)
+    check = check_arrival(FrequencyTable.from_rows(["x"], [(1,), (2,)]), id)
     check(open_source(pd.DataFrame({"x": [2, 1]})))
     for other in ([1, 2, 2], [1, 3], ["1", "2"]):
-        with pytest.raises(SourceError, match="does not hold the drawn values"):
+        with pytest.raises(SourceError, match="does not store the drawn values"):
             check(open_source(pd.DataFrame({"x": other})))
 
 

@@ -21,7 +21,7 @@ from privacy_plugin.frequency.values import key, label
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.numbered import NumberedRows
+from privacy_plugin.sources.numbered_rows import NumberedRows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
-from privacy_plugin.frequency.shared_population import Population
+from privacy_plugin.frequency.population import Population
 from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, Presence
 from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass
 from privacy_plugin.metrics.presence.outsiders import read_number

@@ -11,7 +11,7 @@ from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.hierarchy_builders import MaskHierarchy
-from privacy_plugin.frequency.shared_population import Population, SharedPopulation
+from privacy_plugin.frequency.population import Population, SharedPopulation
 from privacy_plugin.frequency.values import KIND_WORDS, SUPPRESSED, Key, Value, key, kind, label
 
 Hierarchies = Mapping[str, Hierarchy]

@@ -1,4 +1,4 @@
-"""pandas frames: columns are factorized a million rows at a time; the index takes no part in what is measured."""
+"""pandas frames: columns are factorized, a million rows at a time; the index is not measured."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 
 from privacy_plugin.errors import SourceError
-from privacy_plugin.sources.coding import CodedColumn, code_exactly
-from privacy_plugin.sources.frames.arrow_plain import plain, with_used_values
+from privacy_plugin.sources.coding import CodedColumn, code_by_meaning
+from privacy_plugin.sources.frames.arrow_copy import copy_column, drop_unused_values
+from privacy_plugin.sources.frames.canonical_form import to_canonical_form
 from privacy_plugin.sources.frames.local_source import LocalSource, Mask, Texts
-from privacy_plugin.sources.frames.pandas_forms import series_in_one_form
-from privacy_plugin.sources.protocol import Source, checked_names
+from privacy_plugin.sources.protocol import Source, require_column_names
 
-# Kinds of object columns whose equal values mean the same; others (True beside 1, lists, moments, of which Python calls
-# the two equal that a clock shows the same when summer ends) are coded exactly.
-_UNIFORM_KINDS = frozenset({"string", "bytes", "integer", "boolean", "decimal", "date", "empty"})
+# Inferred types of object columns whose equal values mean the same. All others are coded by meaning: mixtures (True
+# equals 1), lists, and moments (Python treats the two hours as equal that a clock shows twice in autumn).
+_UNIFORM_TYPES = frozenset({"string", "bytes", "integer", "boolean", "decimal", "date", "empty"})
 
-# What pandas compares as float64 and complex128.
+# Types that pandas rounds to float64 and complex128 when it compares.
 _ROUNDED = frozenset({np.dtype(np.longdouble), np.dtype(np.clongdouble)} - {np.dtype(float), np.dtype(complex)})
 
 
@@ -28,11 +28,11 @@ class PandasSource(LocalSource):
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self._frame = frame
-        self.columns = checked_names(list(frame.columns))
+        self.columns = require_column_names(list(frame.columns))
 
     @property
     def labelled(self) -> bool:
-        """Whether the index is more than a numbering of the rows: it has a name, levels, or labels of another kind."""
+        """Whether the index is more than row numbers: it has a name, levels, or labels that are not integers."""
         index = self._frame.index
         numbering = index.nlevels == 1 and index.name is None and pd.api.types.is_integer_dtype(index.dtype)
         return len(index) > 0 and not numbering
@@ -41,15 +41,15 @@ class PandasSource(LocalSource):
         """Count the rows."""
         return len(self._frame)
 
-    def coded(self, name: str, start: int, stop: int) -> CodedColumn:
+    def code_column(self, name: str, start: int, stop: int) -> CodedColumn:
         """Code part of a column."""
         return code_series(self._frame[name].iloc[start:stop], name)
 
-    def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pd.DataFrame:
-        """Put texts in the place of columns, and leave rows out; the index stays with its rows.
+    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> pd.DataFrame:
+        """Replace columns by texts and remove rows; the index stays with its rows.
 
-        What is attached to a frame, and categories that no row has, stay behind: they may tell of rows left out.
-        Values that mean the same get one form.
+        Attributes of the frame and unused categories are dropped: they may reveal removed rows. Values that mean the
+        same get one form.
         """
         frame = self._frame[list(keep)].copy()
         frame.attrs = {}
@@ -57,27 +57,27 @@ class PandasSource(LocalSource):
             frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
         in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
         for name in in_arrow:
-            frame[name] = pd.arrays.ArrowExtensionArray(plain(frame[name].array.__arrow_array__(), name))
-        rows = frame if kept is None else frame[kept].copy()
+            frame[name] = pd.arrays.ArrowExtensionArray(copy_column(frame[name].array.__arrow_array__(), name))
+        rows = frame if mask is None else frame[mask].copy()
         for name in keep:
             if name in in_arrow:
-                rows[name] = pd.arrays.ArrowExtensionArray(with_used_values(rows[name].array.__arrow_array__()))
+                rows[name] = pd.arrays.ArrowExtensionArray(drop_unused_values(rows[name].array.__arrow_array__()))
             else:
-                rows[name] = series_in_one_form(rows[name])
+                rows[name] = canonical_series(rows[name])
             if isinstance(rows[name].dtype, pd.CategoricalDtype):
                 rows[name] = rows[name].cat.remove_unused_categories()
         return rows
 
-    def bare(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Number the rows anew; a frame of a class of its own may carry anything with it."""
+    def strip(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Reset the index, and convert subclasses of DataFrame, which may carry other data."""
         return pd.DataFrame(frame.reset_index(drop=True).rename_axis(columns=None))
 
     def from_arrow(self, rows: Any) -> pd.DataFrame:
-        """Take the rows; whole numbers with missing ones among them stay whole."""
+        """Convert the rows; integers stay integers in columns with missing values."""
         frame: pd.DataFrame = rows.to_pandas(integer_object_nulls=True)
         return frame
 
-    def reopened(self, frame: Any) -> Source:
+    def reopen(self, frame: Any) -> Source:
         """Open another frame."""
         return PandasSource(frame)
 
@@ -85,24 +85,81 @@ class PandasSource(LocalSource):
 def code_series(series: "pd.Series[Any]", name: str) -> CodedColumn:
     """Code one column by value; every kind of missing value gets one code."""
     if isinstance(series.dtype, pd.ArrowDtype):
-        from privacy_plugin.sources.arrow_coding import code_array  # Arrow comes when it is needed
+        from privacy_plugin.sources.arrow_coding import code_array  # imports Arrow
 
         return code_array(series.array.__arrow_array__(), name)
     if series.dtype in _ROUNDED:
-        raise SourceError(f"column {name!r} has numbers of type {series.dtype}, which pandas rounds; cast it first")
+        raise SourceError(f"pandas rounds numbers of type {series.dtype} in column {name!r}; cast it first")
     if isinstance(series.dtype, pd.CategoricalDtype):
-        return _with_missing(series.cat.codes.to_numpy(), series.cat.categories.tolist())
-    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) not in _UNIFORM_KINDS:
-        return code_exactly(series.tolist())
+        return _code_missing(series.cat.codes.to_numpy(), series.cat.categories.tolist())
+    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) not in _UNIFORM_TYPES:
+        return code_by_meaning(series.tolist())
     try:
         codes, values = pd.factorize(series)
     except (TypeError, ValueError, NotImplementedError):  # nested values have no hash
-        return code_exactly(series.tolist())
-    return _with_missing(codes, values.tolist())
+        return code_by_meaning(series.tolist())
+    return _code_missing(codes, values.tolist())
 
 
-def _with_missing(codes: Any, values: list[Any]) -> CodedColumn:
+def _code_missing(codes: Any, values: list[Any]) -> CodedColumn:
     """Give missing values, which pandas codes as -1, a code of their own."""
     widened = codes.astype(np.int64)
     widened[widened < 0] = len(values)
     return CodedColumn(codes=widened, values=[*values, None])
+
+
+def canonical_series(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Write -0.0 as 0.0, missing values in one form, and objects that mean the same as one of them.
+
+    The old values of cells that were set to missing are overwritten: a nullable column still stores them.
+    """
+    kind: Any = series.dtype
+    made: Any = None
+    if pd.api.types.is_object_dtype(kind):
+        values = series.tolist()
+        objects = to_canonical_form(values)
+        made = None if objects is values else pd.Series(objects, index=series.index, dtype=object).array
+    elif isinstance(kind, pd.CategoricalDtype):
+        made = _canonical_categories(series)
+    elif isinstance(kind, np.dtype) and kind.kind in "fc":
+        made = _canonical_floats(series.to_numpy())
+    elif isinstance(kind, pd.SparseDtype) and kind.subtype.kind in "fc":
+        made = pd.arrays.SparseArray(_canonical_floats(np.asarray(series)), dtype=kind)
+    elif isinstance(series.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
+        made = _overwrite_missing(series)
+    elif isinstance(kind, pd.IntervalDtype) and getattr(kind.subtype, "kind", "") == "f":
+        intervals: Any = series.array
+        left, right = _canonical_floats(intervals.left.to_numpy()), _canonical_floats(intervals.right.to_numpy())
+        made = pd.arrays.IntervalArray.from_arrays(left, right, closed=intervals.closed)
+    return series if made is None else pd.Series(made, index=series.index, name=series.name)
+
+
+def _canonical_floats(numbers: Any) -> Any:
+    """Add zero, which turns -0.0 into 0.0, and reset the bits of NaN."""
+    plain = numbers + numbers.dtype.type(0)
+    plain[np.isnan(plain)] = np.nan
+    return plain
+
+
+def _overwrite_missing(series: "pd.Series[Any]") -> Any:
+    array: Any = series.array
+    numbers = array.to_numpy(dtype=series.dtype.name.lower().replace("boolean", "bool"), na_value=0)
+    missing = series.isna().to_numpy()
+    if numbers.dtype.kind == "f":
+        missing = missing | np.isnan(numbers)
+        numbers = np.where(missing, numbers.dtype.type(0), numbers) + numbers.dtype.type(0)
+    return type(array)(numbers, missing)
+
+
+def _canonical_categories(series: "pd.Series[Any]") -> Any:
+    """Move rows to one of the categories that mean the same."""
+    categories = series.cat.categories
+    if not pd.api.types.is_object_dtype(categories.dtype):
+        return None
+    listed = categories.tolist()
+    positions = {id(value): position for position, value in enumerate(listed)}
+    moved = [
+        positions.get(id(value), -1) for value in to_canonical_form(listed)
+    ]  # pandas writes -1 for what is missing
+    codes = np.array([*moved, -1])[series.cat.codes.to_numpy()]
+    return pd.Categorical.from_codes(codes, categories=categories, ordered=series.cat.ordered)

@@ -1,4 +1,4 @@
-"""polars frames: eager ones are read in place, lazy ones are grouped by polars' own engine."""
+"""polars frames: both eager and lazy ones are grouped by polars' own engine."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,19 +9,22 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
-from privacy_plugin.errors import SourceError, require_column, require_columns
+from privacy_plugin.errors import require_column, require_columns
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.arrow_coding import code_array
-from privacy_plugin.sources.coding import CodedColumn, code_exactly, grouped_table
-from privacy_plugin.sources.frames.arrow_hidden import without_hidden
-from privacy_plugin.sources.frames.canonical_form import in_one_form
+from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, code_by_meaning
+from privacy_plugin.sources.error_redaction import ForeignErrors, redact_errors
+from privacy_plugin.sources.frames.arrow_copy import drop_hidden_values
+from privacy_plugin.sources.frames.canonical_form import to_canonical_form
 from privacy_plugin.sources.frames.local_source import LocalSource, Mask, Texts
-from privacy_plugin.sources.protocol import Fingerprint, Make, Source, VerifyAll, checked_names
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables, require_column_names
 
-# What Arrow has no exact form for: Python objects would cross as their addresses in memory.
-_ONE_BY_ONE = (pl.Object, pl.Int128, pl.UInt128)
+# Types that Arrow cannot represent: it would convert Python objects to their addresses in memory.
+_NOT_IN_ARROW = (pl.Object, pl.Int128, pl.UInt128)
+
+_ERRORS = ForeignErrors(classes=(Exception,), place="in polars")  # a plan may call any Python code
 
 
 class PolarsSource(LocalSource):
@@ -31,51 +34,51 @@ class PolarsSource(LocalSource):
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
-        self.columns = checked_names(frame.columns)
+        self.columns = require_column_names(frame.columns)
 
     def row_count(self) -> int:
         """Count the rows."""
         return self._frame.height
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group in polars, but one by one what it does not compare as we do."""
+        """Group in polars, but in Python if polars compares values in another way."""
         names = [*columns, *([] if unit is None else [unit])]
-        if any(_is_compared_here(self._frame.schema.get(name)) for name in names):
+        if any(_is_compared_in_python(self._frame.schema.get(name)) for name in names):
             return super().frequencies(columns, unit=unit)
-        return _grouped(self._frame.lazy(), self._frame.schema, columns, unit)
+        return _group_frame(self._frame.lazy(), self._frame.schema, columns, unit)
 
-    def coded(self, name: str, start: int, stop: int) -> CodedColumn:
+    def code_column(self, name: str, start: int, stop: int) -> CodedColumn:
         """Code part of a column."""
-        return _coded(self._frame.get_column(name).slice(start, stop - start), name)
+        return _code_series(self._frame.get_column(name).slice(start, stop - start), name)
 
-    def rebuilt(self, keep: Sequence[str], texts: Mapping[str, Texts], kept: Mask | None) -> pl.DataFrame:
-        """Put texts in the place of columns, and leave rows out, with all that is stored of them beside the rows."""
+    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> pl.DataFrame:
+        """Replace columns by texts and remove rows, with everything that is stored of them."""
         columns = [
             pl.Series(name, texts[name].tolist(), dtype=pl.String) if name in texts else self._frame.get_column(name)
             for name in keep
         ]
         frame = pl.DataFrame(columns)
-        rows = np.arange(frame.height) if kept is None else np.flatnonzero(kept)
-        return pl.DataFrame([_copied(column, rows) for column in frame.get_columns()])
+        rows = np.arange(frame.height) if mask is None else np.flatnonzero(mask)
+        return pl.DataFrame([_copy_rows(column, rows) for column in frame.get_columns()])
 
     def from_arrow(self, rows: Any) -> pl.DataFrame:
-        """Take the rows."""
+        """Convert the rows."""
         return pl.DataFrame(pl.from_arrow(rows))
 
-    def reopened(self, frame: Any) -> Source:
+    def reopen(self, frame: Any) -> Source:
         """Open another eager frame."""
         return PolarsSource(frame)
 
 
-def _copied(column: pl.Series, rows: Integers) -> pl.Series:
-    """Copy rows of a column and nothing else: filtered or sliced, polars still stores the texts of the other rows."""
+def _copy_rows(column: pl.Series, rows: Integers) -> pl.Series:
+    """Copy rows of a column and nothing else: after a filter or slice polars still stores the other rows' texts."""
     if column.dtype == pl.Object:
-        return pl.Series(column.name, in_one_form(column[rows].to_list()), dtype=pl.Object)
-    if column.dtype in _ONE_BY_ONE:
+        return pl.Series(column.name, to_canonical_form(column[rows].to_list()), dtype=pl.Object)
+    if column.dtype in _NOT_IN_ARROW:
         return column[rows]
-    if column.dtype.is_float():  # to add zero changes nothing in polars
+    if column.dtype.is_float():  # in polars adding zero keeps -0.0
         column = column.fill_nan(None).set(column == 0, 0)
-    copy = pl.Series(column.name, without_hidden(column.to_arrow().take(pa.array(rows))), dtype=column.dtype)
+    copy = pl.Series(column.name, drop_hidden_values(column.to_arrow().take(pa.array(rows))), dtype=column.dtype)
     if not isinstance(column.dtype, pl.Enum):
         return copy.cast(_without_enumerations(column.dtype))
     used = set(copy.unique())
@@ -83,7 +86,7 @@ def _copied(column: pl.Series, rows: Integers) -> pl.Series:
 
 
 def _without_enumerations(kind: Any) -> Any:
-    """Make text of enumerations inside of lists and records: they list values that no row may have."""
+    """Cast enumerations inside of lists and records to text: they list values that no row may have."""
     if isinstance(kind, pl.Enum):
         return pl.String
     if isinstance(kind, pl.Array):
@@ -96,81 +99,72 @@ def _without_enumerations(kind: Any) -> Any:
 
 
 class PolarsLazySource:
-    """A lazy polars frame: a plan that runs anew for every question, unless a snapshot holds its result."""
+    """A lazy polars frame: a plan that runs again for every method, unless a snapshot stores its result."""
 
     engine = "polars"
 
     def __init__(self, frame: pl.LazyFrame) -> None:
         self._frame = frame
-        with _told_as_source_error("describing"):
+        with redact_errors("describing the frame", _ERRORS):
             self._schema = frame.collect_schema()
-        self.columns = checked_names(self._schema.names())
+        self.columns = require_column_names(self._schema.names())
 
     def row_count(self) -> int:
         """Count the rows."""
-        with _told_as_source_error("counting rows"):
+        with redact_errors("counting rows", _ERRORS):
             return int(self._frame.select(pl.len()).collect(engine="streaming").item())
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
-        """Group in polars' streaming engine, but collect what polars does not compare as we do."""
+        """Group in polars' streaming engine, but in Python if polars compares values in another way."""
         names = [*columns, *([] if unit is None else [unit])]
-        if any(_is_compared_here(self._schema.get(name)) for name in names):
+        if any(_is_compared_in_python(self._schema.get(name)) for name in names):
             require_columns(names, self.columns)
-            return self._collected(list(dict.fromkeys(names))).frequencies(columns, unit=unit)
-        return _grouped(self._frame, self._schema, columns, unit)
+            return self._collect(list(dict.fromkeys(names))).frequencies(columns, unit=unit)
+        return _group_frame(self._frame, self._schema, columns, unit)
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
         """Collect the columns and identify their content."""
         chosen = self.columns if columns is None else tuple(columns)
         require_columns(chosen, self.columns)
-        return self._collected(chosen).fingerprint(chosen)
+        return self._collect(chosen).fingerprint(chosen)
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
-        """Run the plan once and answer from its result: what it reads may change between two runs."""
-        yield self._collected()
+        """Run the plan once and use its result: the data it reads may change between two runs."""
+        yield self._collect()
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> pl.LazyFrame:
         """Run the plan and return the recoded result as a lazy frame."""
-        frame: pl.DataFrame = self._collected().recode(recoding, target=target)
+        frame: pl.DataFrame = self._collect().recode(recoding, target=target)
         return frame.lazy()
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> pl.LazyFrame:
         """Run the plan, and return its result as a lazy frame once `verify` has accepted it."""
-        frame: pl.DataFrame = self._collected().publish(target, columns=columns, verify=verify)
+        frame: pl.DataFrame = self._collect().publish(target, columns=columns, verify=verify)
         return frame.lazy()
 
     def distribute(
-        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+        self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables
     ) -> tuple[Any, ...]:
         """Run the plan for the columns once, and return eager frames."""
         require_columns(columns, self.columns)
-        return self._collected(columns).distribute(columns, make, targets=targets, verify=verify)
+        return self._collect(columns).distribute(columns, make, targets=targets, verify=verify)
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> pl.LazyFrame:
         """Return other rows as a lazy frame once `verify` has accepted them."""
         frame: pl.DataFrame = PolarsSource(pl.DataFrame({"x": []})).write_rows(rows, target=target, verify=verify)
         return frame.lazy()
 
-    def _collected(self, columns: Sequence[str] | None = None) -> PolarsSource:
+    def _collect(self, columns: Sequence[str] | None = None) -> PolarsSource:
         chosen = self._frame if columns is None else self._frame.select(cs.by_name(*columns))
-        with _told_as_source_error("collecting"):
+        with redact_errors("collecting the frame", _ERRORS):
             return PolarsSource(chosen.collect(engine="streaming"))
 
 
-@contextmanager
-def _told_as_source_error(doing: str) -> Iterator[None]:
-    """Tell errors without what is put into them, values and queries: polars' own, and those of the plan's code."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001  a plan may call any Python
-        raise SourceError(f"{doing} the polars frame failed: {type(error).__name__}") from None
-
-
-def lazy_groups(
+def plan_groups(
     frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
 ) -> pl.LazyFrame:
-    """Return the grouping as a plan, not yet run; columns are c0, c1, ..., perhaps absent, and n."""
+    """Return the grouping as a plan that has not run; its columns are c0, c1, ..., n, and absent with a unit."""
     require_columns(columns, tuple(schema))
     labels = [f"c{position}" for position in range(len(columns))]
     terms = [_term(name, schema[name]).alias(label) for name, label in zip(columns, labels, strict=True)]
@@ -182,33 +176,33 @@ def lazy_groups(
     return frame.select(terms).group_by(labels).agg(measures)
 
 
-def _grouped(
+def _group_frame(
     frame: pl.LazyFrame, schema: Mapping[str, Any], columns: Sequence[str], unit: str | None
 ) -> FrequencyTable:
-    plan = lazy_groups(frame, schema, columns, unit)
-    with _told_as_source_error("grouping"):
+    plan = plan_groups(frame, schema, columns, unit)
+    with redact_errors("grouping", _ERRORS):
         groups = plan.collect(engine="streaming")
-    coded = [_coded(groups.to_series(position), name) for position, name in enumerate(columns)]
+    coded = [_code_series(groups.to_series(position), name) for position, name in enumerate(columns)]
     absent = 0 if unit is None else int(groups.get_column("absent").sum())
-    return grouped_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)
+    return build_frequency_table(columns, coded, groups.get_column("n").to_numpy(), unit=unit, absent=absent)
 
 
-def _is_compared_here(kind: Any) -> bool:
-    """Say whether values are Python objects, or have floats inside: polars calls [0.0] and [-0.0] equal."""
+def _is_compared_in_python(kind: Any) -> bool:
+    """Return whether values are Python objects, or contain floats: polars treats [0.0] and [-0.0] as equal."""
     if isinstance(kind, pl.List | pl.Array):
-        return _is_compared_here(kind.inner) or kind.inner.is_float()
+        return _is_compared_in_python(kind.inner) or kind.inner.is_float()
     if isinstance(kind, pl.Struct):
-        return any(_is_compared_here(field.dtype) or field.dtype.is_float() for field in kind.fields)
+        return any(_is_compared_in_python(field.dtype) or field.dtype.is_float() for field in kind.fields)
     return bool(kind == pl.Object)
 
 
 def _term(name: str, kind: Any) -> pl.Expr:
-    """Select a column by its plain name (polars reads `*` and `^...$` as patterns); NaN is missing."""
+    """Select a column by its literal name (polars reads `*` and `^...$` as patterns); NaN is missing."""
     column = cs.by_name(name).as_expr()
     return column.fill_nan(None) if kind.is_float() else column
 
 
-def _coded(series: pl.Series, name: str) -> CodedColumn:
-    if series.dtype in _ONE_BY_ONE:
-        return code_exactly(series.to_list())
+def _code_series(series: pl.Series, name: str) -> CodedColumn:
+    if series.dtype in _NOT_IN_ARROW:
+        return code_by_meaning(series.to_list())
     return code_array(series.to_arrow(), name)

@@ -1,41 +1,72 @@
-"""DuckDB behind SQLAlchemy: results cross as Arrow, read before the connection closes (afterwards they are gone)."""
+"""DuckDB behind SQLAlchemy; results are read as Arrow before the connection closes, when they would be lost."""
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Engine
 
 from privacy_plugin.sources.arrow_coding import code_array
-from privacy_plugin.sources.fingerprint import checked_buckets
-from privacy_plugin.sources.sql import duckdb_terms
-from privacy_plugin.sources.sql.dialect import Groups, SqlColumn, grouped_by_sqlalchemy, run
+from privacy_plugin.sources.fingerprint import check_buckets
+from privacy_plugin.sources.interrupts import interruptible
+from privacy_plugin.sources.sql import duckdb_sql
+from privacy_plugin.sources.sql.dialect import (
+    FILE_IN_USE,
+    Dialect,
+    Groups,
+    SqlColumn,
+    explain_origin,
+    iterate_plan_nodes,
+    run_statement,
+)
 from privacy_plugin.sources.sql.origin import ALIAS, Expression, Origin, split_name
-from privacy_plugin.sources.sql.plans import nodes, plan_of
+
+_LOCKED = "Could not set lock on file"
 
 
-class DuckDBRules:
-    """Text is compared code point by code point, whatever the column's or the session's collation."""
+class DuckDBDialect(Dialect):
+    """DuckDB; text is compared by code points, whatever the collation of the column or session."""
 
-    scheme = duckdb_terms.SCHEME
-    isolation = None
+    name = "duckdb"
+    scheme = duckdb_sql.SCHEME
     savepoints = False
-    joins = None
     text_type = "VARCHAR"
     functions = sa.func.system.main
+    opens_file = True
+    ignores_case = True
 
-    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
-        """Describe the query natively: reflection is broken between duckdb_engine and SQLAlchemy 2.1."""
-        nothing = f"SELECT * FROM {origin.text} WHERE 1=0"  # a view's sequence moves on when a query is only described
-        relation = _relation(connection, origin.everything()) if origin.text is None else _raw(connection).sql(nothing)
+    def configure_engine(self, engine: Engine) -> None:
+        """Disable the progress bar, which DuckDB also writes to the logs of background processes."""
+        sa.event.listen(engine, "connect", _disable_progress_bar)
+
+    def file_path(self, database: str) -> Path:
+        """Expand ~, as DuckDB does."""
+        return Path(database).expanduser()
+
+    def explain_error(self, error: BaseException) -> str:
+        """Explain that another process has locked the file."""
+        return FILE_IN_USE if _LOCKED in str(error) else ""
+
+    def handle_signals(self, connection: Connection) -> AbstractContextManager[None]:
+        """Interrupt the query."""
+        return interruptible(getattr(_raw(connection), "interrupt", None))
+
+    def describe_columns(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Describe the query natively: duckdb_engine's reflection fails with SQLAlchemy 2.1."""
+        if origin.from_text is None:
+            relation = _prepare(connection, origin.select_no_rows())
+        else:  # WHERE: describing a view without it would advance the sequences that it reads
+            relation = _raw(connection).sql(f"SELECT * FROM {origin.from_text} WHERE 1=0")
         kinds = [str(kind) for kind in relation.types]
         return tuple(SqlColumn(name=n, type=k) for n, k in zip(relation.columns, kinds, strict=True))
 
-    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
-        """Look for the one table of DuckDB's own format that the name can mean; a generated column may be random()."""
+    def is_stored_table(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Find the one table in DuckDB's own format that the name can mean; a generated column may be random()."""
         database, schema = _current(connection)
         meant = {*_meanings(parts, database, schema), *(() if len(parts) > 1 else _meanings(parts, "temp", "main"))}
         found = [
@@ -45,104 +76,83 @@ class DuckDBRules:
         ]
         return len(found) == 1 and found[0] is not None and "generated" not in str(found[0]).lower()
 
-    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
-        """Look for scans of tables."""
-        plan = json.loads(plan_of(connection, origin, "EXPLAIN (FORMAT json)")[-1][-1])
-        return {split_name(str(node["Table"])) for node in nodes(plan) if "Table" in node}
+    def find_tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Collect the table scans of the plan."""
+        plan = json.loads(explain_origin(connection, origin, "EXPLAIN (FORMAT json)")[-1][-1])
+        return {split_name(str(node["Table"])) for node in iterate_plan_nodes(plan) if "Table" in node}
 
-    def term(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Undo collations, compare what is not exactly comparable as text, and make NaN missing."""
+    def equality_term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Undo collations, compare types without exact equality as text, and treat NaN as missing."""
         return sa.literal_column(_term(column))
 
-    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
-        """Compare column by column."""
-        return [self.term(origin, column) for column in columns]
+    def release_term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Cast enumerations, which list values of other rows, to text; write values that mean the same in one form."""
+        return sa.literal_column(duckdb_sql.release_term(_quoted(column), column.type))
 
-    def kept(self, expression: Expression) -> Expression:
-        """Change nothing: all values of a column are of its type."""
-        return expression
+    def value_decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Parse huge integers, which are read as text."""
+        return duckdb_sql.value_decoder(column.type)
 
-    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Make text of enumerations, which list values that no row may have, and one form of what means the same."""
-        return sa.literal_column(duckdb_terms.shown(_quoted(column), column.type))
-
-    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
-        """Read huge numbers, which travel as text."""
-        return duckdb_terms.group_decoder(column.type)
-
-    def stored_as_meant(self, column: SqlColumn) -> bool:
-        """Rely on the type, unless its values have to be read."""
-        return self.decoder(column) is None
-
-    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
+    def fetch_coded(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
         """Read the result as Arrow on the same raw connection."""
-        return _coded(_relation(connection, query), names)
+        return _code_result(_prepare(connection, query), names)
 
-    def grouped(
+    def fetch_counts(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn], unit: SqlColumn | None
     ) -> Groups:
-        """Ask in text where that can be: SQLAlchemy needs 5% of the time that DuckDB takes to answer."""
-        if origin.text is None:
-            return grouped_by_sqlalchemy(self, connection, origin, columns, unit)
+        """Use textual SQL for named tables: SQLAlchemy would add 5% to the time of the query."""
+        if origin.from_text is None:
+            return super().fetch_counts(connection, origin, columns, unit)
         terms, person = [_term(column) for column in columns], None if unit is None else _term(unit)
-        query = duckdb_terms.counting_query(origin.text, terms, person)
-        return _coded(_raw(connection).sql(query), [column.name for column in columns])
+        query = duckdb_sql.count_groups(origin.from_text, terms, person)
+        return _code_result(_raw(connection).sql(query), [column.name for column in columns])
 
-    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
-        """Begin by the first query: DuckDB's transactions see one state."""
+    def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
+        """Begin a transaction: in DuckDB each of them sees one state."""
         if not connection.in_transaction():
             connection.begin()
 
-    def buckets(
+    def hash_buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
     ) -> tuple[int, list[tuple[str, str]]]:
         """Hash in DuckDB."""
-        cells = [duckdb_terms.cell_text(_quoted(column), column.type) for column in columns]
-        hashes: sa.Select[Any] = sa.select(sa.literal_column(duckdb_terms.row_hash(cells)).label("h")).select_from(
-            origin.clause
-        )
-        bucket: Expression = sa.literal_column(duckdb_terms.BUCKET)
-        measured: list[Expression] = [sa.literal_column(text) for text in duckdb_terms.BUCKET_MEASURES]
-        query = sa.select(bucket, *measured).select_from(hashes.subquery("hashes")).group_by(bucket)
-        return checked_buckets(_relation(connection, query).fetchall())
+        cells = [duckdb_sql.cell_text(_quoted(column), column.type) for column in columns]
+        if origin.from_text is not None:
+            return check_buckets(_raw(connection).sql(duckdb_sql.hash_buckets(origin.from_text, cells)).fetchall())
+        everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(origin.clause)
+        compiled, parameters = _compile(connection, everything)
+        query = duckdb_sql.hash_buckets(f"({compiled}) AS {ALIAS}", cells)
+        return check_buckets(_raw(connection).sql(query, params=parameters).fetchall())
 
     def fingerprint_type(self, column: SqlColumn) -> str:
-        """Name the type that the text of a cell leaves open."""
-        return duckdb_terms.shown_type(column.type)
+        """Return the released type, which tells apart equal texts of different types."""
+        return duckdb_sql.released_type(column.type)
 
-    def definition(self, column: SqlColumn) -> None:
-        """Leave the type to the query."""
-
-    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Insert through Arrow: DuckDB takes single rows slowly."""
-        arrays = [pa.array([row[i] for row in rows], type=_ARROW[kind]) for i, kind in enumerate(kinds)]
-        table = pa.table(arrays, names=[f"v{i}" for i in range(len(kinds))])
+    def insert_rows(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
+    ) -> None:
+        """Insert through Arrow: DuckDB inserts single rows slowly."""
+        arrays = [pa.array([row[i] for row in rows], type=_ARROW[kind]) for i, kind in enumerate(types)]
+        table = pa.table(arrays, names=[f"v{i}" for i in range(len(types))])
         raw = _raw(connection)
         raw.register("privacy_plugin_rows", table)
         try:
-            run(connection, f"INSERT INTO {name} SELECT * FROM privacy_plugin_rows")
+            run_statement(connection, f"INSERT INTO {name} SELECT * FROM privacy_plugin_rows")
         finally:
             raw.unregister("privacy_plugin_rows")
 
-    def settle(self, connection: Connection, name: str) -> None:
-        """Do nothing: the planner counts by itself."""
+    def is_same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Compare the full names of what both mean, without case."""
+        return _resolve_name(connection, one) == _resolve_name(connection, other)
 
-    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Compare without case, where the names are found."""
-        return _found(connection, one) == _found(connection, other)
-
-    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """Name the database and the schema in which the session creates tables."""
+    def qualified_name(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Add the database and schema in which the session creates tables."""
         return parts if len(parts) > 1 else (*_current(connection), *parts)
 
-    def rename(self, staging: str, target: str, name: str) -> list[str]:
-        """Swap inside the transaction."""
-        return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
 
+DIALECT = DuckDBDialect()
 
-RULES = DuckDBRules()
-
-# Every table with its definition, and every view; a table of another system is as good as a view.
+# Every table with its definition, and every view; a table of another system counts as a view.
 _RELATIONS = """
     SELECT t.database_name, t.schema_name, t.table_name, CASE WHEN d.type = 'duckdb' THEN t.sql END
     FROM system.main.duckdb_tables() t JOIN system.main.duckdb_databases() d ON d.database_oid = t.database_oid
@@ -159,8 +169,12 @@ _ARROW = {
 }
 
 
-def _found(connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the full name of what a name means; the first of two parts is a schema or a database."""
+def _disable_progress_bar(connection: Any, _: Any) -> None:
+    connection.execute("SET enable_progress_bar = false")
+
+
+def _resolve_name(connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the full name that a name means; the first of two parts is a schema or a database."""
     database, schema = _current(connection)
     path = _rows(connection, "SELECT system.main.current_schemas(false)")[0][0]
     bare = [("temp", "main"), *((database, each) for each in (*path, schema))]
@@ -191,8 +205,8 @@ def _raw(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _coded(relation: Any, names: Sequence[str]) -> Groups:
-    """Code the columns by their names in the table: an error must not speak of those that the query gives them."""
+def _code_result(relation: Any, names: Sequence[str]) -> Groups:
+    """Code the columns of a result; errors mention their names in the table, not those in the query."""
     columns = relation.to_arrow_table().columns
     return (
         [code_array(column, name) for column, name in zip(columns, names, strict=False)],
@@ -200,20 +214,25 @@ def _coded(relation: Any, names: Sequence[str]) -> Groups:
     )
 
 
-def _relation(connection: Connection, query: sa.Select[Any]) -> Any:
-    """Prepare a query on the raw connection: inside the transaction, if `hold` has begun one there."""
+def _prepare(connection: Connection, query: sa.Select[Any]) -> Any:
+    """Prepare a query on the raw connection, inside its transaction if there is one."""
+    compiled, parameters = _compile(connection, query)
+    return _raw(connection).sql(compiled, params=parameters)
+
+
+def _compile(connection: Connection, query: sa.Select[Any]) -> tuple[str, Any]:
+    """Return a query as text, and its parameters or None."""
     compiled = query.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
     parameters = compiled.params
     if not parameters:
-        return _raw(connection).sql(str(compiled))
+        return str(compiled), None
     order = getattr(compiled, "positiontup", None)
-    given: Any = [parameters[name] for name in order] if order is not None else parameters
-    return _raw(connection).sql(str(compiled), params=given)
+    return str(compiled), [parameters[name] for name in order] if order is not None else parameters
 
 
 def _term(column: SqlColumn) -> str:
-    return duckdb_terms.group_term(_quoted(column), column.type)
+    return duckdb_sql.equality_term(_quoted(column), column.type)
 
 
 def _quoted(column: SqlColumn) -> str:
-    return f"{ALIAS}.{duckdb_terms.quote(column.name)}"
+    return f"{ALIAS}.{duckdb_sql.quote(column.name)}"

@@ -1,65 +1,53 @@
-"""CSV and Parquet files, read and written by DuckDB where they lie."""
+"""CSV and Parquet files, read and written by DuckDB in place."""
 
-import csv
 import os
+import secrets
+import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow.parquet as pq
 
-from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
+from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.drawn_rows import arrived, arrow_rows, as_text
+from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival, convert_to_text
 from privacy_plugin.sources.frequency_source import FrequencySource
-from privacy_plugin.sources.joining import JoinedGroups, Meaning
-from privacy_plugin.sources.protocol import (
-    Fingerprint,
-    Make,
-    Source,
-    VerifyAll,
-    checked_names,
-    require_distinct_ignoring_case,
-)
-from privacy_plugin.sources.sql.csv_lines import count_rows, has_rows_of_several_lines
-from privacy_plugin.sources.sql.duckdb_errors import told_as_source_error
+from privacy_plugin.sources.population_join import JoinedGroups, Meaning
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
 from privacy_plugin.sources.sql.duckdb_relation import DuckDBRelation
-from privacy_plugin.sources.sql.duckdb_terms import OWN
-from privacy_plugin.sources.sql.file_replacing import readable, replacing
-from privacy_plugin.sources.sql.parquet_exactness import require_exact
-
-_SUFFIXES = (".csv", ".tsv", ".parquet")
+from privacy_plugin.sources.sql.duckdb_sql import redact_duckdb_errors
+from privacy_plugin.sources.sql.file_formats import choose_query, redact_file_errors, require_format
 
 
 class FileSource:
-    """A file. In CSV every value is text ('02138' stays '02138'), and an empty field without quotes is missing.
+    """A CSV, TSV or Parquet file.
 
-    A .csv file is separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by
-    tabs. Text is UTF-8.
+    In CSV every value is text ('02138' stays '02138'), and an empty field without quotes is missing. A .csv file is
+    separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by tabs. Text is UTF-8.
     """
 
     engine = "duckdb"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        require_suffix(self._path)
+        require_format(self._path)
         if not self._path.is_file():
-            raise SourceError(f"there is no file {str(self._path)!r}")
+            raise SourceError(f"the file {str(self._path)!r} does not exist")
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
-        self._opened = _state(self._path)
-        with told_as_source_error(f"reading {self._path.name!r}"), readable(self._path):
-            self._query = _line_by_line(self._connection, self._path) or _query(self._path)
+        self._opened = _file_state(self._path)
+        with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
+            self._query = choose_query(self._connection, self._path)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
 
     @property
     def named_by_first_line(self) -> bool:
-        """Whether nothing but its place says that a line holds the names of the columns."""
+        """Whether the first line names the columns, and could be a row of data by mistake."""
         return self._path.suffix.lower() != ".parquet"
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
@@ -72,7 +60,7 @@ class FileSource:
         """Group both files and join the groups in DuckDB."""
         if not isinstance(population, FileSource):
             return None
-        with told_as_source_error(f"reading {population._path.name!r}"), readable(population._path):
+        with redact_duckdb_errors(f"reading {population._path.name!r}"), redact_file_errors(population._path):
             other = DuckDBRelation(self._connection.sql(population._query))
         return self._relation.joined_groups(other, columns, meaning)
 
@@ -86,57 +74,57 @@ class FileSource:
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
-        """Refuse all answers if the file turns out to have changed since it was opened: its columns were read then."""
-        with self._unchanged():
+        """Raise at the end if the file has changed since it was opened."""
+        with self._require_unchanged():
             yield self
 
     def recode(self, recoding: Recoding, *, target: str | None = None) -> "FileSource":
         """Write the recoded table to another file."""
-        path = self._target(target)
-        with replacing([path]) as (temporary,), self._unchanged():
-            _write(self._relation.recoded(recoding), temporary)
+        path = self._parse_target(target)
+        with replace_files([path]) as (temporary,), self._require_unchanged():
+            _write_file(self._relation.select_recoded(recoding), temporary)
         return FileSource(path)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "FileSource":
-        """Copy columns into a file beside the target, let `verify` look at it, and only then put it in place."""
-        path = self._target(target)
+        """Copy columns to a staging file, call `verify` on it, and only then replace the target."""
+        path = self._parse_target(target)
         require_columns(columns, self.columns)
-        with replacing([path]) as (temporary,), self._unchanged():
-            _write(self._relation.ordered(columns), temporary)
+        with replace_files([path]) as (temporary,), self._require_unchanged():
+            _write_file(self._relation.select_in_content_order(columns), temporary)
             verify(FileSource(temporary))
         return FileSource(path)
 
     def distribute(
-        self, columns: Sequence[str], make: Make, *, targets: Sequence[str] | None, verify: VerifyAll
+        self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables
     ) -> tuple[Any, ...]:
-        """Write files beside their targets, and put all in place together; without targets return pandas frames."""
+        """Write staging files and replace all targets together; without targets return pandas frames."""
         if targets is None:
-            with self._unchanged():
+            with self._require_unchanged():
                 table = FrequencySource(self.frequencies(columns))
             return table.distribute(columns, make, targets=None, verify=verify)
-        paths = [self._target(target) for target in targets]
-        with replacing(paths) as temporaries, self._unchanged():
+        paths = [self._parse_target(target) for target in targets]
+        with replace_files(paths) as temporaries, self._require_unchanged():
             tables = make(self.frequencies(columns))
             for wanted, temporary in zip(tables, temporaries, strict=True):
-                _write(self._relation.numbered(wanted), temporary)
+                _write_file(self._relation.select_numbered(wanted), temporary)
             verify([FileSource(temporary) for temporary in temporaries])
         return tuple(FileSource(path) for path in paths)
 
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> "FileSource":
-        """Write other rows to a file beside the target, let `verify` look at it, and only then put it in place."""
-        path = self._target(target)
-        held = rows if path.suffix.lower() == ".parquet" else as_text(rows)
-        privacy_plugin_rows = arrow_rows(held)  # noqa: F841  DuckDB finds it by the name of the variable
-        with replacing([path]) as (temporary,):
-            _write(self._connection.sql("SELECT * FROM privacy_plugin_rows"), temporary)
-            arrived(held, verify)(FileSource(temporary))
+        """Write other rows to a staging file, call `verify` on it, and only then replace the target."""
+        path = self._parse_target(target)
+        stored = rows if path.suffix.lower() == ".parquet" else convert_to_text(rows)
+        privacy_plugin_rows = build_arrow_table(stored)  # noqa: F841  DuckDB finds it by the name of the variable
+        with replace_files([path]) as (temporary,):
+            _write_file(self._connection.sql("SELECT * FROM privacy_plugin_rows"), temporary)
+            check_arrival(stored, verify)(FileSource(temporary))
         return FileSource(path)
 
-    def _target(self, target: str | None) -> Path:
+    def _parse_target(self, target: str | None) -> Path:
         if target is None:
-            raise ParameterError("a file is written to a target; give a path that ends in .csv, .tsv or .parquet")
+            raise ParameterError("a file needs a target; pass a path that ends in .csv, .tsv or .parquet")
         path = Path(target)
-        require_suffix(path)
+        require_format(path)
         if path.is_dir():
             raise ParameterError(f"the target {target!r} is a folder; name a file in it")
         if path.exists() and path.samefile(self._path):
@@ -144,94 +132,22 @@ class FileSource:
         return path
 
     @contextmanager
-    def _unchanged(self) -> Iterator[None]:
+    def _require_unchanged(self) -> Iterator[None]:
         yield
-        if _state(self._path) != self._opened:
+        if _file_state(self._path) != self._opened:
             raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
 
 
-def require_suffix(path: Path) -> None:
-    """Refuse a file whose format its name does not tell, and an address."""
-    if ":/" in str(path):  # an address may hold a password, so it is not repeated; a path loses one of two slashes
-        raise SourceError("an address is no file; give a path, or sql_table(engine, 'schema.table') for a database")
-    if path.suffix.lower() not in _SUFFIXES:
-        raise SourceError(f"cannot tell the format of {str(path)!r}; valid endings are {', '.join(_SUFFIXES)}")
-
-
-def _state(path: Path) -> tuple[int, int, int, int]:
-    """What changes when a file is replaced or written to."""
-    with readable(path):
+def _file_state(path: Path) -> tuple[int, int, int, int]:
+    """Return what changes when a file is replaced or written."""
+    with redact_file_errors(path):
         found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _query(path: Path) -> str:
-    location = str(path.absolute())
-    name = _literal("".join(f"[{c}]" if c in "*?[" else c for c in location))  # this one file, no pattern
-    if path.suffix.lower() == ".parquet":
-        require_distinct_ignoring_case(checked_names(pq.read_schema(location).names), "DuckDB")
-        require_exact(location)
-        return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
-    separator, header = _header(path)
-    columns = ", ".join(f"{_literal(column)}: 'VARCHAR'" for column in header)
-    return (
-        f"SELECT * FROM read_csv({name}, auto_detect = false, header = true, columns = {{{columns}}}, "
-        f"delim = {_literal(separator)}, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
-        "hive_partitioning = false, strict_mode = true, null_padding = false, ignore_errors = false)"
-    )
-
-
-def _line_by_line(connection: Any, path: Path) -> str | None:
-    """Return the query of one thread where several fail; they begin at lines, and values may go on over some.
-
-    One thread alone leaves out what follows a quote that is not closed: it must find as many rows as there are.
-    """
-    if path.suffix.lower() == ".parquet" or not has_rows_of_several_lines(path):
-        return None
-    query = _query(path)
-    alone = query.removesuffix(")") + ", parallel = false)"
-    try:
-        connection.sql(query).aggregate(f"{OWN}.count(*)").fetchall()
-    except duckdb.Error:
-        rows = count_rows(path, _header(path)[0])
-        found = connection.sql(alone).aggregate(f"{OWN}.count(*)").fetchall()
-        return alone if found == [(rows,)] else None
-    return None
-
-
-def _header(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Read the separator and the names from the first line: DuckDB would rename what is named twice."""
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        first = file.readline()
-        separator = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
-        file.seek(0)
-        names = next(csv.reader(file, delimiter=separator, strict=True), [])
-    if not names:
-        raise SourceError(f"the first line of {str(path)!r} is empty; it must name the columns")
-    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|" if mark != separator):
-        raise SourceError(
-            f"the first line of {str(path)!r} has one name, with a mark in it that separates names elsewhere: a .csv "
-            "is separated by commas or semicolons, a .tsv by tabs; write it anew, or rename it"
-        )
-    _require_no_repetition(path, names)
-    return separator, checked_names(names)
-
-
-def _require_no_repetition(path: Path, names: list[str]) -> None:
-    """Refuse what is named twice, also where only case differs, which DuckDB ignores; a row may stand for the names."""
-    seen = [name.lower() for name in names]
-    times = Counter(seen)
-    repeated = [str(place) for place, name in enumerate(seen, start=1) if name and times[name] > 1]
-    if repeated:
-        raise ColumnError(
-            f"the first line of {str(path)!r} has the same name in fields {', '.join(repeated)}; it must name every "
-            "column once, and names that differ in upper and lower case alone are the same"
-        )
-
-
-def _write(relation: Any, path: Path) -> None:
-    place = f"the folder {str(path.parent)!r}"  # the file has a name for a moment only
-    with told_as_source_error(f"writing into {place}", relation):
+def _write_file(relation: Any, path: Path) -> None:
+    folder = f"the folder {str(path.parent)!r}"  # the staging file's own name would mean nothing to a reader
+    with redact_duckdb_errors(f"writing into {folder}", relation):
         if path.suffix.lower() == ".parquet":
             relation.write_parquet(str(path))
         else:
@@ -239,5 +155,57 @@ def _write(relation: Any, path: Path) -> None:
             relation.write_csv(str(path), sep=separator, header=True, na_rep="", quotechar='"', escapechar='"')
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+@contextmanager
+def replace_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yield a staging file for every path, and replace the paths by them when the block succeeds.
+
+    Each replacement is atomic. Several files are replaced one after the other, and restored if a later one fails; only
+    a crash of the machine in between leaves some new and some old.
+    """
+    for one, other in combinations(paths, 2):
+        if one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other)):
+            raise ParameterError(f"the targets {str(one)!r} and {str(other)!r} are one file; name two")
+    staging = [_staging_path(path) for path in paths]
+    try:
+        yield staging
+        for path in staging:
+            with redact_file_errors(path, "writing"), open(path, "rb") as file:
+                os.fsync(file.fileno())
+        _replace_all(staging, paths)
+    finally:
+        for path in staging:
+            path.unlink(missing_ok=True)
+
+
+def _replace_all(staging: Sequence[Path], paths: Sequence[Path]) -> None:
+    last = len(paths) - 1
+    backups = [_back_up(path) if number < last and path.exists() else None for number, path in enumerate(paths)]
+    replaced: list[int] = []
+    try:
+        for number, (new, path) in enumerate(zip(staging, paths, strict=True)):
+            with redact_file_errors(path, "replacing"):
+                os.replace(new, path)
+            replaced.append(number)
+    except BaseException:
+        for number in replaced:
+            backup = backups[number]
+            paths[number].unlink() if backup is None else os.replace(backup, paths[number])
+        raise
+    finally:
+        for backup in backups:
+            if backup is not None:
+                backup.unlink(missing_ok=True)
+
+
+def _back_up(path: Path) -> Path:
+    """Link the old file under a second name, or copy it if the file system has no hard links."""
+    backup = _staging_path(path)
+    try:
+        os.link(path, backup)
+    except OSError:
+        shutil.copy2(path, backup)
+    return backup
+
+
+def _staging_path(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")

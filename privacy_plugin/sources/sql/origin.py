@@ -1,4 +1,4 @@
-"""What a SQL source reads: a named table, or a query used as a table."""
+"""The origin of a SQL source's rows: a named table, or a query used as a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,65 +19,65 @@ Expression = sa.ColumnElement[Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Origin:
-    """The table or query, and the name by which messages call it."""
+    """A table or query; `label` names it in messages."""
 
     label: str
     clause: FromClause
     parts: tuple[str, ...] = ()
-    rests_on: tuple[str, ...] = ()  # the one table whose rows these are, if that can be told
-    text: str | None = None  # what follows FROM, where that is a name
+    base_table: tuple[str, ...] = ()  # the one table whose rows these are, if that is certain
+    from_text: str | None = None  # the text after FROM, for a named table
 
     def column(self, name: str) -> Expression:
-        """Return a column, quoted and qualified: SQLite reads an unknown name as text only where it is not."""
+        """Return a column, quoted and qualified: SQLite reads an unknown unqualified name as a text constant."""
         column: Expression = sa.column(quoted_name(name, True), _selectable=self.clause)
         return column
 
-    def everything(self) -> sa.Select[Any]:
-        """Select all columns and no rows: what every engine can describe."""
+    def select_no_rows(self) -> sa.Select[Any]:
+        """Select all columns and no rows, to describe them."""
         return sa.select(sa.literal_column("*")).select_from(self.clause).where(sa.literal_column("1=0"))
 
 
-def origin(what: Any, dialect: Dialect) -> Origin:
-    """Recognize a table name, a SQLAlchemy table, a select or a textual query."""
+def resolve_origin(what: Any, dialect: Dialect) -> Origin:
+    """Return the origin of a table name, a SQLAlchemy table, a select or a textual query."""
     if isinstance(what, str) and not isinstance(what, sa.TextClause):
-        return named_origin(split_name(what), dialect)
+        return table_origin(split_name(what), dialect)
     if isinstance(what, sa.TextClause):
         return Origin(label="the textual query", clause=_without_semicolon(what).columns().subquery(ALIAS))
     if isinstance(what, SelectBase):
-        return Origin(label="the query", clause=what.subquery(ALIAS), rests_on=_picked_from(what))
+        return Origin(label="the query", clause=what.subquery(ALIAS), base_table=_find_base_table(what))
     if isinstance(what, sa.Table):
         parts = (*([what.schema] if what.schema else []), what.name)
-        return Origin(label=f"table {what.name!r}", clause=what.alias(ALIAS), parts=parts, rests_on=parts)
+        return Origin(label=f"table {what.name!r}", clause=what.alias(ALIAS), parts=parts, base_table=parts)
     if isinstance(what, FromClause):
-        return Origin(label="the query", clause=what.alias(ALIAS), rests_on=_picked_from(what))
+        return Origin(label="the query", clause=what.alias(ALIAS), base_table=_find_base_table(what))
     raise SourceError(
-        f"cannot read {type(what).__name__} as a table; give 'table', 'schema.table', a SQLAlchemy table, "
+        f"cannot read {type(what).__name__} as a table; pass 'table', 'schema.table', a SQLAlchemy table, "
         "select(...) or text('SELECT ...')"
     )
 
 
 def share_names(one: Origin, other: Origin) -> bool:
-    """Say whether two queries use one name: in one statement two parameters would have one value, two CTEs be one."""
+    """Return whether two queries share a parameter or CTE name: in one statement both would be the same object."""
     return not _names(one).isdisjoint(_names(other))
 
 
 def _names(origin: Origin) -> set[str]:
-    """Return the names that somebody gave to parameters and CTEs; those that SQLAlchemy makes up are never shared."""
+    """Return the explicit names of parameters and CTEs; names that SQLAlchemy generates are never shared."""
     elements = list(visitors.iterate(origin.clause))
     parameters = {str(e.key) for e in elements if isinstance(e, sa.BindParameter) and not e.unique}
     return parameters | {str(e.name) for e in elements if isinstance(e, sa.CTE)}
 
 
-def named_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
-    """Return the table with a name given in parts."""
+def table_origin(parts: tuple[str, ...], dialect: Dialect) -> Origin:
+    """Return the origin of a table whose name is given in parts."""
     quoted = quote_name(parts, dialect)
     clause = sa.table(quoted_name(quoted, False)).alias(ALIAS)
     label = f"table {'.'.join(parts)!r}"
-    return Origin(label=label, clause=clause, parts=parts, rests_on=parts, text=f"{quoted} AS {ALIAS}")
+    return Origin(label=label, clause=clause, parts=parts, base_table=parts, from_text=f"{quoted} AS {ALIAS}")
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """Split a dotted name; a part in double quotes may hold dots itself, with doubled quotes inside.
+    """Split a dotted name; a part in double quotes may contain dots, and quotes if they are doubled.
 
     >>> split_name('clinic."patients.2024"')
     ('clinic', 'patients.2024')
@@ -92,7 +92,7 @@ def split_name(name: str) -> tuple[str, ...]:
             rest = dot + tail
         parts.append(part)
         if not part or len(parts) > 3 or (rest and not rest.startswith(".")):
-            raise ParameterError(f"{name!r} is no table name; valid are 'table' and 'schema.table'")
+            raise ParameterError(f"{name!r} is not a table name; valid are 'table' and 'schema.table'")
         if not rest:
             return tuple(parts)
         rest = rest[1:]
@@ -117,19 +117,19 @@ def _quoted_part(rest: str, name: str) -> tuple[str, str]:
     raise ParameterError(f"{name!r} has an opening quote without a closing one")
 
 
-# What a query may be made of, for its rows to be the same whenever those of its one table are.
+# The elements of a query whose rows are determined by the rows of its one table.
 _DETERMINED = {"select", "table", "alias", "subquery", "column", "bindparam", "binary", "unary", "clauselist", "label"}
 _DETERMINED |= {"expression_clauselist", "grouping", "cast", "typeclause", "null", "true", "false"}
-_HARMLESS_TEXTS = {"*", "1 = 1"}  # so does Great Expectations ask for a whole table
-# What leaves open which rows a query returns, or is written by hand.
-_LEFT_OPEN = {"_limit_clause", "_offset_clause", "_fetch_clause", "_distinct_on", "_for_update_arg"}
-_LEFT_OPEN |= {"_prefixes", "_suffixes", "_hints", "_statement_hints"}
+_HARMLESS_TEXTS = {"*", "1 = 1"}  # Great Expectations selects a whole table with these
+# Parts of a query that leave its rows open, or that are textual.
+_UNDETERMINED = {"_limit_clause", "_offset_clause", "_fetch_clause", "_distinct_on", "_for_update_arg"}
+_UNDETERMINED |= {"_prefixes", "_suffixes", "_hints", "_statement_hints"}
 
 
-def _picked_from(query: SelectBase | FromClause) -> tuple[str, ...]:
-    """Return the one table from which a query picks rows by comparing columns with values; () if it does more.
+def _find_base_table(query: SelectBase | FromClause) -> tuple[str, ...]:
+    """Return the one table whose rows a query filters by comparing columns with values; () if it does more.
 
-    A function may be random, a part in text may be anything, and which rows a LIMIT returns is left open.
+    A function may be random, textual SQL may be anything, and LIMIT leaves open which rows it returns.
     """
     tables: set[tuple[str, ...]] = set()
     for element in visitors.iterate(query):
@@ -143,7 +143,7 @@ def _picked_from(query: SelectBase | FromClause) -> tuple[str, ...]:
 
 def _may_vary(element: Any) -> bool:
     if isinstance(element, sa.Select):
-        given = [getattr(element, name) for name in _LEFT_OPEN]
+        given = [getattr(element, name) for name in _UNDETERMINED]
         return any(isinstance(value, sa.ClauseElement) or bool(value) for value in given)
     written = getattr(element, "is_literal", False) and element.name != "*"
     return written or getattr(element, "callable", None) is not None or _own_operator(element)
@@ -154,7 +154,7 @@ def _own_operator(element: Any) -> bool:
 
 
 def _parts_of(table: sa.TableClause) -> tuple[str, ...]:
-    if getattr(table.name, "quote", None) is False:  # a name that was quoted by hand
+    if getattr(table.name, "quote", None) is False:  # the name is already quoted
         return split_name(table.name)
     return (*([table.schema] if table.schema else []), table.name)
 

@@ -1,7 +1,8 @@
-"""PostgreSQL: text is compared in the "C" collation, everything unusual as text, rows are hashed in binary form."""
+"""PostgreSQL: text is compared in the "C" collation, unusual types as text, rows are hashed in binary form."""
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import date, datetime, time
 from functools import partial
 from typing import Any
@@ -13,24 +14,24 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import ParameterError, SourceError
-from privacy_plugin.sources.fingerprint import checked_buckets
-from privacy_plugin.sources.protocol import checked_names
+from privacy_plugin.sources.fingerprint import check_buckets
+from privacy_plugin.sources.interrupts import interruptible
+from privacy_plugin.sources.protocol import require_column_names
 from privacy_plugin.sources.sql.dialect import (
+    Dialect,
     Groups,
     SqlColumn,
-    described,
+    explain_origin,
     fetch_rows,
-    grouped_by_sqlalchemy,
-    insert_rows,
-    run,
+    iterate_plan_nodes,
+    read_cursor_description,
+    run_statement,
 )
-from privacy_plugin.sources.sql.errors import state_of
 from privacy_plugin.sources.sql.origin import Expression, Origin, quote_name
-from privacy_plugin.sources.sql.plans import nodes, plan_of
 
-# PostgreSQL's own types whose equality is exact; a type of another schema is named with it. All others (text of any
-# kind, citext, enumerations, json, arrays, types of extensions; interval, which calls a month and thirty days equal)
-# are compared as text, byte by byte.
+# PostgreSQL's own types whose equality is exact; types of other schemas have qualified names. All other types (text,
+# citext, enumerations, json, arrays, types of extensions; interval, for which a month equals thirty days) are compared
+# as text, byte by byte.
 _EXACT = frozenset({"bool", "int2", "int4", "int8", "oid", "date", "timestamp", "timestamptz", "time", "uuid", "bytea"})
 _TIMES: dict[str, type[date | datetime | time]] = {
     "date": date,
@@ -38,142 +39,148 @@ _TIMES: dict[str, type[date | datetime | time]] = {
     "timestamptz": datetime,
     "time": time,
 }
-_EXACT_DRIVER = "psycopg"  # others write times that Python has not like those it has: infinity like the end of 9999
+_EXACT_DRIVER = "psycopg"  # other drivers return times that Python lacks as others: infinity as the end of 9999
 _NUMERIC = frozenset({"float4", "float8", "numeric"})
 _NO_TIME = (
-    "a column has a date or time that Python has not: its years are 1 to 9999, none is infinite, no day has a 24:00; "
+    "a column has a date or time that Python cannot represent (years must be 1 to 9999, not infinite, and not 24:00); "
     "replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
 )
 _NO_TRANSACTION = "25P01"
-_NO_LOCK = ("42", "3F", "0A")  # not a table, not allowed; no such schema; another database
-_ENTRIES = 1664  # of one query: what it returns, and what it orders by
-_DIGITS = 1000  # of a numeric that was declared with a precision, at most
+_NO_LOCK = ("42", "3F", "0A")  # SQLSTATE classes: not a table or not allowed; no such schema; another database
+_MAX_ENTRIES = 1664  # of one query: columns that it returns and terms that it orders by
+_MAX_DIGITS = 1000  # of a numeric with a declared precision
 _PLAIN_TEXT = frozenset({"text", "varchar", "bpchar", "name", "char"})
 
 
-_PLAIN = default.DefaultDialect()  # quotes names that are sent as values, where a percent sign is no mark
+_PLAIN = default.DefaultDialect()  # quotes names sent as values: there a percent sign must not be doubled
 
 
-class PostgresqlRules:
-    """Collations, also nondeterministic ones, never decide what is equal."""
+class PostgresqlDialect(Dialect):
+    """PostgreSQL; collations, also nondeterministic ones, never decide what is equal."""
 
+    name = "postgresql"
     scheme = "postgresql-sha256-2"
     isolation = "REPEATABLE READ"
-    savepoints = True
-    joins = None
     text_type = "text"
-    functions = sa.func.pg_catalog  # else another's count(text) would fit text better than PostgreSQL's count("any")
+    functions = sa.func.pg_catalog  # a user's count(text) would match text better than PostgreSQL's count("any")
+    preferred_driver = "psycopg"
+    temporary_schema = "pg_temp"
 
-    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
-        """Look up the types; a domain counts as its base type, and an enumeration as text."""
-        _require_own_names(connection)
-        found = described(connection, origin)
-        names = checked_names([column[0] for column in found])
+    def explain_error(self, error: BaseException) -> str:
+        """Add the SQLSTATE code, which only errors of the server have."""
+        state = _sqlstate(error)
+        return f", SQLSTATE {state}" if state else ""
+
+    def handle_signals(self, connection: Connection) -> AbstractContextManager[None]:
+        """Cancel the query on the server: psycopg itself does so for KeyboardInterrupt only."""
+        return interruptible(getattr(connection.connection.driver_connection, "cancel_safe", None))
+
+    def describe_columns(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Look up the types; a domain is treated as its base type, and an enumeration as text."""
+        _require_catalog_first(connection)
+        found = read_cursor_description(connection, origin)
+        names = require_column_names([column[0] for column in found])
         types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
         plain = _bytewise_columns(connection, origin)
         columns = tuple(
             SqlColumn(
                 name=name,
                 type=str(kind),
-                shown_as=shown_as,
+                released_as=released_as,
                 bytewise=name in plain,
                 read_as_text=kind in _TIMES and connection.dialect.driver != _EXACT_DRIVER,
                 limited=_is_limited(*sizes),
             )
-            for (name, _, *sizes), (kind, shown_as) in zip(found, types, strict=True)
+            for (name, _, *sizes), (kind, released_as) in zip(found, types, strict=True)
         )
         _require_exact_floats(connection, columns)
         return columns
 
-    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
-        """Ask for the table with all its partitions: none foreign, no view, no policy that picks rows at each read."""
+    def is_stored_table(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Check the table and all its partitions: none foreign, no view, no row security policy."""
         return bool(connection.execute(_STORED, {"name": quote_name(parts, _PLAIN)}).scalar_one())
 
-    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
-        """Look for relations."""
-        plan = plan_of(connection, origin, "EXPLAIN (VERBOSE, FORMAT JSON)")[0][0]
-        found = nodes(json.loads(plan) if isinstance(plan, str) else plan)
+    def find_tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Collect the relations of the plan."""
+        plan = explain_origin(connection, origin, "EXPLAIN (VERBOSE, FORMAT JSON)")[0][0]
+        found = iterate_plan_nodes(json.loads(plan) if isinstance(plan, str) else plan)
         return {(str(node["Schema"]), str(node["Relation Name"])) for node in found if "Relation Name" in node}
 
-    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+    def equality_term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
         expression: Expression = origin.column(column.name)
-        if column.type == "timestamptz":  # in a zone of its own Python calls two hours equal that a clock shows twice
+        if (
+            column.type == "timestamptz"
+        ):  # in a local zone, Python treats the two hours as equal that a clock shows twice
             expression = self.functions.timezone(sa.literal_column("'UTC'"), expression)
         if (column.type in _EXACT and not column.read_as_text) or column.bytewise:
             return expression
         if column.type in _NUMERIC:
             present: Expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
-            # PostgreSQL writes a float4 with the digits that a float4 needs; other engines hand over what it is
+            # PostgreSQL writes a float4 with few digits; other engines return its exact value
             return sa.cast(present, sa.Double) if column.type == "float4" else present
         return sa.collate(sa.cast(expression, _Named("pg_catalog.text")), "C")
 
-    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
-        """Compare column by column, or of very many columns the record: slower, but one entry of the query."""
-        terms = [self.term(origin, column) for column in columns]
-        return terms if 2 * len(terms) <= _ENTRIES else [sa.func.row(*terms)]
+    def content_order(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
+        """Order by columns, or by one record if there are very many columns: slower, but one entry of the query."""
+        terms = [self.equality_term(origin, column) for column in columns]
+        return terms if 2 * len(terms) <= _MAX_ENTRIES else [sa.func.row(*terms)]
 
-    def kept(self, expression: Expression) -> Expression:
-        """Change nothing: all values of a column are of its type."""
-        return expression
+    def release_term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Cast types that list values to text, and write values that mean the same in one form.
 
-    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Cast away the types that list values, or may hold one that does, and write in one form what means the same.
-
-        NaN is missing, -0.0 is 0.0, and without a declared scale 1.10 is 1.1; nullif keeps a declared one.
+        NaN is missing, -0.0 is 0.0, and without a declared scale 1.10 is 1.1; nullif keeps a declared scale.
         """
         expression = origin.column(column.name)
-        if column.shown_as is not None:
-            expression = sa.cast(expression, _Named(column.shown_as))
+        if column.released_as is not None:
+            expression = sa.cast(expression, _Named(column.released_as))
         if column.type in _NUMERIC:
             expression = sa.func.nullif(expression, sa.literal_column("'NaN'"))
         if column.type in ("float4", "float8"):
             return expression + sa.literal_column(f"0::pg_catalog.{column.type}")
         if column.type == "numeric" and not column.limited:
             return self.functions.trim_scale(expression)
-        if column.type == "bpchar" and not column.limited:  # the blanks at the end of which count for nothing
+        if column.type == "bpchar" and not column.limited:  # trailing blanks are not part of its value
             return sa.cast(sa.cast(expression, _Named("pg_catalog.text")), _Named("pg_catalog.bpchar"))
         return expression
 
-    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
-        """Take the values as the driver reads them, unless it would write some alike: those come as text."""
+    def value_decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Parse times that were read as text because the driver would return some of them as equal."""
         return partial(_read_time, _TIMES[column.type]) if column.read_as_text else None
 
-    def stored_as_meant(self, column: SqlColumn) -> bool:
-        """Rely on the type."""
+    def has_unique_forms(self, column: SqlColumn) -> bool:
+        """Return True: in every type that `equality_term` compares, equal values have one form."""
         return True
 
-    grouped = grouped_by_sqlalchemy
-
-    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
-        """Read the rows of a query; what the driver cannot hand over it quotes."""
+    def fetch_coded(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
+        """Read the rows of a query; raise without the value that a driver cannot represent."""
         dbapi: Any = connection.dialect.dbapi
         try:
             return fetch_rows(connection, query, len(names))
         except dbapi.DataError as error:
-            if state_of(error):
+            if _sqlstate(error):
                 raise
         raise SourceError(_NO_TIME)
 
-    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
-        """Ask for REPEATABLE READ, which only a transaction without queries can still become.
+    def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
+        """Set REPEATABLE READ, which is possible only before the first query of a transaction.
 
-        The first query settles on a state. Whoever empties a table and fills it anew has to end before: to an earlier
-        state the table is empty. So the transaction waits for the table first.
+        The first query fixes the snapshot. A transaction that truncates and refills the table must end before that: in
+        an earlier snapshot the table is empty. So this waits for a lock of the table first.
         """
         if not connection.in_transaction():
-            run(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            run_statement(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         level = str(connection.exec_driver_sql("SHOW transaction_isolation").scalar_one())
         if level not in ("repeatable read", "serializable"):
             raise SourceError(
-                f"the connection's transaction is {level}, where two queries can see different data; give the "
+                f"the connection's transaction is {level}, where two queries can see different data; pass the "
                 "engine instead, or a connection with isolation_level='REPEATABLE READ'"
             )
         _require_transaction(connection)
         if reads:
-            _wait_for(connection, quote_name(reads, connection.dialect))
+            _lock_table(connection, quote_name(reads, connection.dialect))
 
-    def buckets(
+    def hash_buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
     ) -> tuple[int, list[tuple[str, str]]]:
         """Hash the binary form of rows: type, length and bytes of every cell, whatever the session's settings."""
@@ -187,36 +194,25 @@ class PostgresqlRules:
         )
         counts = [own.count(sa.literal_column("*")), own.count(rows.c.h)]
         query = sa.select(bucket, *counts, digest).select_from(rows).group_by(bucket)
-        return checked_buckets(connection.execute(query).all())
+        return check_buckets(connection.execute(query).all())
 
-    def fingerprint_type(self, column: SqlColumn) -> str:
-        """Name the column's type."""
-        return column.type
-
-    def definition(self, column: SqlColumn) -> None:
-        """Leave the type to the query."""
-
-    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Insert rows into a table of ours."""
-        insert_rows(connection, name, rows)
-
-    def settle(self, connection: Connection, name: str) -> None:
+    def analyze_table(self, connection: Connection, name: str) -> None:
         """Collect statistics: without them the planner expects thousands of rows, and sorts where it could hash."""
-        run(connection, f"ANALYZE {name}")
+        run_statement(connection, f"ANALYZE {name}")
 
-    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Let PostgreSQL resolve both names along its search path; a table that is not there is no other's twin.
+    def is_same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Let PostgreSQL resolve both names along its search path; a missing table is the same as no other.
 
-        To drop a partition, or a table with all its partitions, would take rows of the other away.
+        Dropping a partition would remove rows of its parent, and dropping a parent removes its partitions.
         """
         names = {"one": quote_name(one, _PLAIN), "other": quote_name(other, _PLAIN)}
         return bool(connection.execute(_SHARED, names).scalar_one())
 
-    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """Name the schema in which the session creates tables; without one it creates none.
+    def qualified_name(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Add the schema in which the session creates tables.
 
-        PostgreSQL cuts long names off without an error: tables that differ in the end of their names would be one. A
-        partition that is replaced takes its rows out of the table that it is a part of.
+        Raise for names that PostgreSQL would truncate (two tables could become one), and for partitions: replacing one
+        would remove rows of its parent.
         """
         query = (
             "SELECT pg_catalog.current_schema(), pg_catalog.current_setting('max_identifier_length')::pg_catalog.int4"
@@ -224,31 +220,27 @@ class PostgresqlRules:
         schema, longest = connection.exec_driver_sql(query).one()
         if any(len(part.encode()) > longest for part in parts):
             raise ParameterError(
-                f"the target {'.'.join(parts)!r} has a name of more than {longest} bytes, which PostgreSQL cuts off; "
-                "give a shorter one"
+                f"the target {'.'.join(parts)!r} has a name of more than {longest} bytes, which PostgreSQL truncates; "
+                "pass a shorter one"
             )
         full = parts if len(parts) > 1 or schema is None else (str(schema), *parts)
         if connection.execute(_PART, {"name": quote_name(full, _PLAIN)}).scalar_one():
             raise ParameterError(
-                f"the target {'.'.join(parts)!r} is a partition, or inherits: to replace it would take rows out of "
-                "another table; name another, and attach it yourself"
+                f"the target {'.'.join(parts)!r} is a partition or inherits: replacing it would remove rows of "
+                "another table; name another target, and attach it yourself"
             )
         return full
 
-    def rename(self, staging: str, target: str, name: str) -> list[str]:
-        """Swap inside the transaction."""
-        return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
-
     def _cell(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Take what would be released, without the scale or length that a copy may have lost."""
-        expression = self.shown(origin, column)
+        """Return the released form, without the scale or length that a copy may have lost."""
+        expression = self.release_term(origin, column)
         if column.type == "bpchar":
             return sa.cast(expression, _Named("pg_catalog.text"))
         return self.functions.trim_scale(expression) if column.type == "numeric" else expression
 
 
 class _Named(sa.types.UserDefinedType[Any]):
-    """A type by its full name, or by the one that PostgreSQL gave it: a temporary type may hide its own."""
+    """A type by its qualified name: a temporary type may shadow a bare name."""
 
     cache_ok = True
 
@@ -259,10 +251,10 @@ class _Named(sa.types.UserDefinedType[Any]):
         return self.name
 
 
-RULES = PostgresqlRules()
+DIALECT = PostgresqlDialect()
 
-# An enumeration lists its values, and so may what a domain checks; composites and ranges are made of either. What is
-# left are PostgreSQL's own types and the base types of extensions. (-1, unlike NULL, names types of any length.)
+# An enumeration lists its values, and so may the check of a domain; composites and ranges may contain either. Only
+# PostgreSQL's own types and the base types of extensions are harmless. (-1, unlike NULL, names types of any length.)
 _TYPES = sa.text(
     "WITH RECURSIVE based AS ("
     "SELECT place, oid AS declared, oid FROM pg_catalog.unnest(CAST(:declared AS oid[])) WITH ORDINALITY g(oid, place) "
@@ -295,8 +287,8 @@ _SHARED = sa.text(
 
 
 def _declared_types(connection: Connection, origin: Origin, names: Sequence[str]) -> list[int]:
-    """Ask for the types that a copy would get, without reading rows: of a result, domains report their base types."""
-    nothing = origin.everything().subquery("nothing")
+    """Return the types that a copy would get, without reading rows; a result reports base types for domains."""
+    nothing = origin.select_no_rows().subquery("nothing")
     columns: list[Expression] = [sa.column(quoted_name(name, True), _selectable=nothing) for name in names]
     types = [sa.cast(sa.func.pg_catalog.pg_typeof(column), OID) for column in columns]
     always = sa.select(sa.literal_column("1")).subquery("always")
@@ -305,14 +297,14 @@ def _declared_types(connection: Connection, origin: Origin, names: Sequence[str]
 
 
 def _is_limited(display: int | None, internal: int | None, precision: int | None, *others: Any) -> bool:
-    """Read a driver's description: psycopg2 says -1 and 65535 where psycopg says nothing."""
-    return max(display or 0, internal or 0) > 0 or (precision is not None and precision <= _DIGITS)
+    """Read a driver's description; without a limit psycopg2 returns -1 or 65535, and psycopg None."""
+    return max(display or 0, internal or 0) > 0 or (precision is not None and precision <= _MAX_DIGITS)
 
 
 def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
-    """Find a table's text columns with a deterministic collation, which compares bytes when asked for equality.
+    """Return a table's text columns with a deterministic collation, whose equality compares bytes.
 
-    To name the "C" collation for them is harmless, but hides the columns' statistics from the planner.
+    They need no "C" collation, which would hide the columns' statistics from the planner.
     """
     if not origin.parts:
         return set()
@@ -325,50 +317,51 @@ def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
     return {str(name) for name in connection.execute(query, {"name": quote_name(origin.parts, _PLAIN)}).scalars()}
 
 
-def _require_own_names(connection: Connection) -> None:
-    """Refuse a session that looks for functions, types and collations elsewhere before PostgreSQL's own."""
+def _require_catalog_first(connection: Connection) -> None:
+    """Raise if the session looks up functions, types and collations in another schema before pg_catalog."""
     schemas = connection.exec_driver_sql("SELECT pg_catalog.current_schemas(true)").scalar_one()
     if next((name for name in schemas if not str(name).startswith("pg_temp_")), None) != "pg_catalog":
         raise SourceError(
-            "the session's search_path puts another schema before pg_catalog, so that others' functions could answer "
-            "in place of PostgreSQL's; leave pg_catalog out of search_path, or put it first"
+            "the session's search_path puts another schema before pg_catalog, whose functions could replace "
+            "PostgreSQL's own; remove pg_catalog from search_path, or put it first"
         )
 
 
 def _require_transaction(connection: Connection) -> None:
-    """Refuse a connection that commits after every statement: it shows the level of a transaction that it never has.
+    """Raise if the connection commits after every statement: its isolation level then has no effect.
 
-    PostgreSQL sets a savepoint nowhere but in a transaction.
+    PostgreSQL accepts a savepoint only inside a transaction.
     """
     try:
-        run(connection, "SAVEPOINT privacy_plugin_begun")
+        run_statement(connection, "SAVEPOINT privacy_plugin_begun")
     except DBAPIError as error:
-        if state_of(error.orig) != _NO_TRANSACTION:
+        if _sqlstate(error.orig) != _NO_TRANSACTION:
             raise
         raise SourceError(
-            "the connection commits every statement by itself (AUTOCOMMIT), and two queries can see different data; "
-            "give the engine instead, or a connection with isolation_level='REPEATABLE READ'"
+            "the connection commits every statement (AUTOCOMMIT), so two queries can see different data; "
+            "pass the engine instead, or a connection with isolation_level='REPEATABLE READ'"
         ) from None
-    run(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
+    run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
 
 
-def _wait_for(connection: Connection, name: str) -> None:
-    """Lock a (quoted) table or view against nothing but being replaced; what cannot be locked is told when it is read.
+def _lock_table(connection: Connection, name: str) -> None:
+    """Lock a (quoted) table or view so that it cannot be dropped or truncated; ignore what cannot be locked.
 
-    That is a foreign table, a materialized view, what is not there, and a table of which only some columns may be read.
+    That is a foreign table, a materialized view, a missing table, or a table of which only some columns may be read.
+    Reading it raises the proper error later.
     """
-    run(connection, "SAVEPOINT privacy_plugin_waiting")
+    run_statement(connection, "SAVEPOINT privacy_plugin_waiting")
     try:
-        run(connection, f"LOCK TABLE {name} IN ACCESS SHARE MODE")
+        run_statement(connection, f"LOCK TABLE {name} IN ACCESS SHARE MODE")
     except DBAPIError as error:
-        if not (state_of(error.orig) or "").startswith(_NO_LOCK):
+        if not (_sqlstate(error.orig) or "").startswith(_NO_LOCK):
             raise
-        run(connection, "ROLLBACK TO SAVEPOINT privacy_plugin_waiting")
-    run(connection, "RELEASE SAVEPOINT privacy_plugin_waiting")
+        run_statement(connection, "ROLLBACK TO SAVEPOINT privacy_plugin_waiting")
+    run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_waiting")
 
 
 def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:
-    """Refuse a session that rounds floats when it writes them: different values would look equal."""
+    """Raise if the session rounds floats when it writes them: different values would become equal."""
     if all(column.type in _EXACT | _PLAIN_TEXT | {"numeric"} for column in columns):
         return
     digits = int(str(connection.exec_driver_sql("SHOW extra_float_digits").scalar_one()))
@@ -376,6 +369,12 @@ def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) 
         raise SourceError(
             f"the session has extra_float_digits = {digits}, which rounds floating-point values; set it to 1 or more"
         )
+
+
+def _sqlstate(error: Any) -> str | None:
+    """Return the code of a server's error from psycopg or psycopg2; errors of the driver itself have none."""
+    state: str | None = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    return state
 
 
 def _read_time(kind: type[date | datetime | time], text: str | None) -> date | datetime | time | None:

@@ -1,4 +1,4 @@
-"""Carry out a recoding in a database: distinct values are translated here, rows are rewritten there by joins."""
+"""Recode a table in its database: distinct values are translated in Python, rows are rewritten by joins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.sources.coding import require_groups
-from privacy_plugin.sources.sql.counting import row_count
-from privacy_plugin.sources.sql.dialect import Rules, SqlColumn
+from privacy_plugin.sources.sql.dialect import Dialect, SqlColumn
 from privacy_plugin.sources.sql.origin import Expression, Origin
-from privacy_plugin.sources.sql.temporary import TemporaryTables
+from privacy_plugin.sources.sql.staging import TemporaryTables
 from privacy_plugin.sources.translation import Translator
 
 _MISSING = 0  # the number of the missing value in every mapping; the database's numbers begin at 1
@@ -23,7 +22,7 @@ _MISSING = 0  # the number of the missing value in every mapping; the database's
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Values:
-    """A column's distinct values as the database tells them apart: a table (old, number), and fetched by number."""
+    """A column's distinct values: a table (old, number) in the database, and the values by number in Python."""
 
     term: Expression
     table: sa.FromClause
@@ -32,96 +31,98 @@ class _Values:
 
 
 class SqlRecoder:
-    """The joins that recode a table; used inside one transaction, so that every row's value is in the mapping."""
+    """Builds the joins that recode a table, inside one transaction, so that every row's value is in the mapping."""
 
     def __init__(
         self,
         connection: Connection,
-        rules: Rules,
+        dialect: Dialect,
         origin: Origin,
         described: Sequence[SqlColumn],
         temporary: TemporaryTables,
     ) -> None:
         self._connection = connection
-        self._rules = rules
+        self._dialect = dialect
         self._origin = origin
         self._described = {column.name: column for column in described}
         self._temporary = temporary
 
     def prepare(self, recoding: Recoding) -> tuple[list[SqlColumn], sa.Select[Any]]:
-        """Return the recoded table's columns and the query that produces it; fails if a value has no translation."""
+        """Return the recoded table's columns and the query that produces it; raise if a value has no translation."""
         translator = Translator(recoding, tuple(self._described))
-        self._require_few(translator)
-        values = {name: self._values(name, position) for position, name in enumerate(translator.coded_columns)}
+        self._require_joinable(translator)
+        values = {name: self._number_values(name, position) for position, name in enumerate(translator.coded_columns)}
         translated = {name: translator.translate(name, column.raw) for name, column in values.items()}
         joined: sa.FromClause = self._origin.clause
         texts: dict[str, Expression] = {}
         codes: dict[str, Expression] = {}
         for position, (name, column) in enumerate(values.items()):
             rows = list(zip(column.numbers, translated[name].texts, translated[name].numbers.tolist(), strict=True))
-            new = self._temporary.filled(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
+            new = self._temporary.create_from_rows(f"new_{position}", ("BIGINT", "TEXT", "BIGINT"), rows)
             joined = joined.outerjoin(column.table, column.term == column.table.c.old)
             number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
             joined = joined.join(new, new.c.v0 == number)
             texts[name], codes[name] = new.c.v1, new.c.v2
-        if recoding.combined_columns:  # a row that finds no combination is lost here, and missed when rows are counted
-            combined = self._combined(translator)
+        if (
+            recoding.combined_columns
+        ):  # a row without a combination is dropped here, and the later count of rows detects it
+            combined = self._combinations_table(translator)
             columns, width = recoding.combined_columns, len(recoding.combined_columns)
             joined = joined.join(combined, sa.and_(*[combined.c[f"v{i}"] == codes[c] for i, c in enumerate(columns)]))
             texts |= {column: combined.c[f"v{width + i}"] for i, column in enumerate(columns)}
-        hidden = self._hidden(translator) if recoding.suppressed else None
+        hidden = self._suppressed_table(translator) if recoding.suppressed else None
         if hidden is not None:
             columns = recoding.suppressed_columns
             matches = [hidden.c[f"v{i}"] == codes[column] for i, column in enumerate(columns)]
             joined = joined.outerjoin(hidden, sa.and_(*matches))
-        self._temporary.settle()
-        return self._columns(translator), self._query(translator, joined, texts, hidden)
+        self._temporary.analyze()
+        return self._output_columns(translator), self._output_query(translator, joined, texts, hidden)
 
-    def _require_few(self, translator: Translator) -> None:
-        """Refuse more columns than can be joined, each with its values and its new values."""
+    def _require_joinable(self, translator: Translator) -> None:
+        """Raise if there are more columns than the database can join: each needs two tables."""
         recoding, columns = translator.recoding, len(translator.coded_columns)
-        besides = 1 + bool(recoding.combined_columns) + bool(recoding.suppressed)
-        most = None if self._rules.joins is None else (self._rules.joins - besides) // 2
+        others = 1 + bool(recoding.combined_columns) + bool(recoding.suppressed)
+        most = None if self._dialect.max_joined_tables is None else (self._dialect.max_joined_tables - others) // 2
         if most is not None and columns > most:
             raise SourceError(
-                f"{self._connection.dialect.name} recodes at most {most} columns at once, not {columns}; "
-                "withhold some of them, or put the table into DuckDB or PostgreSQL"
+                f"{self._dialect.name} recodes at most {most} columns at once, not {columns}; "
+                "withhold some of them, or use a database without this limit, such as DuckDB"
             )
 
-    def _values(self, name: str, position: int) -> _Values:
+    def _number_values(self, name: str, position: int) -> _Values:
         column = self._described[name]
-        term = self._rules.term(self._origin, column)
+        term = self._dialect.equality_term(self._origin, column)
         everything = sa.select(term.label("old")).select_from(self._origin.clause)
         distinct = everything.where(term.is_not(None)).distinct().subquery("distinct_values")
         number: Expression = sa.literal_column("row_number() OVER ()").label("number")
         numbered = sa.select(distinct.c.old, number)
-        old = self._temporary.created(f"old_{position}", numbered, ["old", "number"])
-        (fetched,), (numbers,) = self._rules.fetch(self._connection, sa.select(old.c.old, old.c.number), [name])
-        decode = self._rules.decoder(column) or _unchanged
+        old = self._temporary.create_from_query(f"old_{position}", numbered, ["old", "number"])
+        (fetched,), (numbers,) = self._dialect.fetch_coded(self._connection, sa.select(old.c.old, old.c.number), [name])
+        decode = self._dialect.value_decoder(column) or _identity
         decoded = [decode(value) for value in fetched.values]
         ordered: list[int] = numbers.tolist()
         raw = [decoded[code] for code in fetched.codes]
         if self._connection.execute(everything.where(term.is_(None)).limit(1)).all():
             ordered, raw = [_MISSING, *ordered], [None, *raw]
-        require_groups(len(ordered), lambda: row_count(self._connection, self._rules, self._origin))
+        require_groups(len(ordered), lambda: self._dialect.count_rows(self._connection, self._origin))
         return _Values(term=term, table=old, numbers=ordered, raw=raw)
 
-    def _hidden(self, translator: Translator) -> sa.FromClause:
+    def _suppressed_table(self, translator: Translator) -> sa.FromClause:
         width = len(translator.recoding.suppressed_columns)
-        return self._temporary.filled("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
+        return self._temporary.create_from_rows("hidden", ("BIGINT",) * width, translator.suppressed_numbers())
 
-    def _combined(self, translator: Translator) -> sa.FromClause:
+    def _combinations_table(self, translator: Translator) -> sa.FromClause:
         width, rows = len(translator.recoding.combined_columns), translator.combined_rows()
-        return self._temporary.filled("combined", ("BIGINT",) * width + ("TEXT",) * width, rows)
+        return self._temporary.create_from_rows("combined", ("BIGINT",) * width + ("TEXT",) * width, rows)
 
-    def _columns(self, translator: Translator) -> list[SqlColumn]:
-        text = self._rules.text_type
+    def _output_columns(self, translator: Translator) -> list[SqlColumn]:
+        text = self._dialect.text_type
         return [
             SqlColumn(name=name, type=text if name in translator.text_columns else self._described[name].type)
             for name in translator.recoding.keep
         ]
 
-    def _query(
+    def _output_query(
         self,
         translator: Translator,
         joined: sa.FromClause,
@@ -130,7 +131,7 @@ class SqlRecoder:
     ) -> sa.Select[Any]:
         chosen = []
         for name in translator.recoding.keep:
-            unchanged = self._rules.shown(self._origin, self._described[name])
+            unchanged = self._dialect.release_term(self._origin, self._described[name])
             expression = texts[name] if name in translator.text_columns else unchanged
             if hidden is not None and name in translator.masked_columns:
                 mark: Expression = sa.literal_column(f"'{SUPPRESSED}'")
@@ -142,5 +143,5 @@ class SqlRecoder:
         return query
 
 
-def _unchanged(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

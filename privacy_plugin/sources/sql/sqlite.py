@@ -1,90 +1,122 @@
-"""SQLite: values carry their own types, collations are undone, hashes are computed by a function we bring along."""
+"""SQLite: values have their own types, collations are undone, rows are hashed by a registered function."""
 
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.elements import quoted_name
 from sqlalchemy.sql.operators import custom_op
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.sources.fingerprint import RowHashes
+from privacy_plugin.sources.interrupts import interruptible
 from privacy_plugin.sources.sql.dialect import (
-    Groups,
+    FILE_IN_USE,
+    Dialect,
     SqlColumn,
-    described,
-    fetch_rows,
-    grouped_by_sqlalchemy,
-    insert_rows,
-    run,
+    explain_origin,
+    insert_through_driver,
+    read_cursor_description,
+    run_statement,
 )
-from privacy_plugin.sources.sql.origin import Expression, Origin
-from privacy_plugin.sources.sql.plans import plan_of
+from privacy_plugin.sources.sql.origin import Expression, Origin, quote_name
 
-_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual one may compare as it likes
-# What SQLite looks for in a declared type, in this order; without one, values are stored as they come.
+_PLAIN_TABLE = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)  # a virtual table may compare in any way
+# The words that SQLite looks for in a declared type, in this order; without a type values are stored unchanged.
 _AFFINITIES = (
     ("INTEGER", ("INT",)),
     ("TEXT", ("CHAR", "CLOB", "TEXT")),
     ("BLOB", ("BLOB",)),
     ("REAL", ("REAL", "FLOA", "DOUB")),
 )
-_ARGUMENTS = 100  # what every build lets a function take
+_MAX_ARGUMENTS = 100  # of a function, in every build of SQLite
+_MAX_COUNTS = 1_500  # in one query: SQLite returns at most 2,000 columns
+_LOCKED = "database is locked"
+_LISTENING = "privacy_plugin_listening"
+_INSTRUCTIONS = 1_000_000  # between two calls of the progress handler: some hundredths of a second
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{6})?")
 
 
-class SqliteRules:
-    """Text is grouped byte by byte, whatever collation the column was declared with."""
+class SqliteDialect(Dialect):
+    """SQLite; text is grouped byte by byte, whatever collation the column was declared with."""
 
+    name = "sqlite"
     scheme = "sqlite-sha256-2"
-    isolation = None
-    savepoints = True
-    joins = 64
+    max_joined_tables = 64
     text_type = "TEXT"
-    functions = sa.func
+    byte_collation = "BINARY"
+    temporary_schema = "temp"
+    opens_file = True
+    ignores_case = True
 
-    def describe(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
-        """Return names with the declared types, which SQLite only tells of tables and views."""
-        names = [column[0] for column in described(connection, origin)]
+    def explain_error(self, error: BaseException) -> str:
+        """Explain that another process has locked the file."""
+        return FILE_IN_USE if _LOCKED in str(error) else ""
+
+    @contextmanager
+    def handle_signals(self, connection: Connection) -> Iterator[None]:
+        """Interrupt the query, and let SQLite call Python regularly: Python handles signals only while it runs.
+
+        A progress handler that the caller had set is lost: SQLite cannot return it.
+        """
+        raw, known = connection.connection.driver_connection, connection.info
+        listen = getattr(raw, "set_progress_handler", None)
+        with interruptible(getattr(raw, "interrupt", None)):
+            if listen is None or _LISTENING in known or threading.current_thread() is not threading.main_thread():
+                yield
+                return
+            listen(lambda: 0, _INSTRUCTIONS)
+            known[_LISTENING] = True
+            try:
+                yield
+            finally:
+                known.pop(_LISTENING, None)
+                with suppress(Exception):  # an interrupt may have closed the connection
+                    listen(None, 0)
+
+    def describe_columns(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
+        """Return names with the declared types, which only tables and views have."""
+        names = [column[0] for column in read_cursor_description(connection, origin)]
         declared = _declared_types(connection, origin)
         plain = bool(origin.parts) and "collate" not in (_stored_definition(connection, origin.parts) or "collate")
         return tuple(SqlColumn(name=name, type=declared.get(name, ""), bytewise=plain) for name in names)
 
-    def is_stored(self, connection: Connection, parts: tuple[str, ...]) -> bool:
-        """Look the name up; a virtual table may compute what it likes, a generated column only what is determined."""
+    def is_stored_table(self, connection: Connection, parts: tuple[str, ...]) -> bool:
+        """Look up the name; a virtual table may compute anything, a generated column is deterministic."""
         return _stored_definition(connection, parts) is not None
 
-    def tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
-        """Look for what is opened: the page on which a table or an index of it begins, and in which database."""
-        opened = {(row[4], row[3]) for row in plan_of(connection, origin, "EXPLAIN") if row[1] == "OpenRead"}
+    def find_tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
+        """Collect what the plan opens: the root page of a table or index, and its database."""
+        opened = {(row[4], row[3]) for row in explain_origin(connection, origin, "EXPLAIN") if row[1] == "OpenRead"}
         databases = {row[0]: row[1] for row in connection.exec_driver_sql("PRAGMA database_list")}
         return {
-            (databases[number], name) for number, page in opened for name in _at(connection, databases[number], page)
+            (databases[number], name)
+            for number, page in opened
+            for name in _tables_at_page(connection, databases[number], page)
         }
 
-    def term(self, origin: Origin, column: SqlColumn) -> Expression:
+    def equality_term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Undo collations such as NOCASE and RTRIM; the numbers 1 and 1.0 are equal, 1 and '1' are not."""
         expression = origin.column(column.name)
         return expression if column.bytewise else sa.collate(expression, "BINARY")
 
-    def by_content(self, origin: Origin, columns: Sequence[SqlColumn]) -> list[Expression]:
-        """Compare column by column."""
-        return [self.term(origin, column) for column in columns]
-
-    def kept(self, expression: Expression) -> Expression:
-        """Take the affinity away: by it a copy of a view of numbers and text may make the text '01' the number 1."""
+    def copied_value(self, expression: Expression) -> Expression:
+        """Remove the affinity, which could turn the text '01' of a view into the number 1 of its copy."""
         return sa.UnaryExpression(expression, operator=custom_op("+"))
 
-    def shown(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Write 1.0 as 1, which it equals, and every moment in one way; a column of floats makes floats of both."""
-        return origin.column(column.name) if _affinity(column) == "REAL" else self._one_form(origin, column)
+    def release_term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Write 1.0 as its equal 1, and moments in one form; a column of floats stores both as floats."""
+        return origin.column(column.name) if _affinity(column) == "REAL" else self._canonical_term(origin, column)
 
-    def decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
-        """Read booleans and dates, which SQLite keeps as numbers and text, where the column is declared so."""
+    def value_decoder(self, column: SqlColumn) -> Callable[[Any], Any] | None:
+        """Read booleans and dates, which SQLite stores as numbers and text, if the column is declared so."""
         return {
             "BOOLEAN": _boolean,
             "BOOL": _boolean,
@@ -93,29 +125,23 @@ class SqliteRules:
             "TIMESTAMP": _moment,
         }.get(column.type.upper().partition("(")[0].strip())
 
-    def stored_as_meant(self, column: SqlColumn) -> bool:
-        """Rely on the declared type of a stored table: without one a number may stand beside its own text."""
+    def has_unique_forms(self, column: SqlColumn) -> bool:
+        """Rely on the declared type of a stored table: without one a column may hold a number and its text."""
         untyped = not column.type or "BLOB" in column.type.upper()
-        return column.bytewise and not untyped and self.decoder(column) is None
+        return column.bytewise and not untyped and self.value_decoder(column) is None
 
-    grouped = grouped_by_sqlalchemy
-
-    def fetch(self, connection: Connection, query: sa.Select[Any], names: Sequence[str]) -> Groups:
-        """Read the rows of a query."""
-        return fetch_rows(connection, query, len(names))
-
-    def hold(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
-        """Begin by hand: Python's driver begins a transaction only before it writes."""
+    def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
+        """Begin explicitly: Python's driver begins a transaction only before it writes."""
         driver = _driver(connection)
-        _bring_functions(driver)
+        _register_functions(driver)
         if not driver.in_transaction:
-            run(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
-        run(connection, "SELECT count(*) FROM sqlite_master")
+            run_statement(connection, "BEGIN IMMEDIATE" if write else "BEGIN")
+        run_statement(connection, "SELECT count(*) FROM sqlite_master")
 
-    def buckets(
+    def hash_buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
     ) -> tuple[int, list[tuple[str, str]]]:
-        """Hash each row inside SQLite through an aggregate function; Python's literals tell types apart."""
+        """Hash each row in an aggregate function; Python's literals tell types apart."""
         collected = RowHashes()
 
         class Collect:
@@ -125,43 +151,50 @@ class SqliteRules:
             def finalize(self) -> int:
                 return len(collected)
 
-        driver, chosen = _driver(connection), [self._one_form(origin, column) for column in columns]
-        _bring_functions(driver)
-        if len(chosen) > _ARGUMENTS:
+        driver, chosen = _driver(connection), [self._canonical_term(origin, column) for column in columns]
+        _register_functions(driver)
+        if len(chosen) > _MAX_ARGUMENTS:
             driver.create_function("privacy_plugin_cells", -1, lambda *cells: ascii(cells), deterministic=True)
-            parts = [chosen[start : start + _ARGUMENTS] for start in range(0, len(chosen), _ARGUMENTS)]
+            parts = [chosen[start : start + _MAX_ARGUMENTS] for start in range(0, len(chosen), _MAX_ARGUMENTS)]
             chosen = [sa.func.privacy_plugin_cells(*part) for part in parts]
         driver.create_aggregate("privacy_plugin_collect", len(chosen), Collect)
         query = sa.select(sa.func.privacy_plugin_collect(*chosen)).select_from(origin.clause)
-        run(connection, query)
+        run_statement(connection, query)
         return len(collected), collected.buckets()
 
     def fingerprint_type(self, column: SqlColumn) -> str:
-        """Name nothing: every value carries its own type."""
+        """Return nothing: every value has its own type."""
         return ""
 
-    def definition(self, column: SqlColumn) -> str:
-        """Declare the type again: a table made from a query would only keep its affinity."""
-        return column.type
+    def create_table(
+        self, connection: Connection, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]
+    ) -> None:
+        """Declare the types again: a table made from a query would only keep their affinity."""
+        names = [column.name for column in columns]
+        definitions = ", ".join(f"{quote_name([column.name], connection.dialect)} {column.type}" for column in columns)
+        run_statement(connection, f"CREATE TABLE {name} ({definitions})")
+        table = sa.table(quoted_name(name, False), *[sa.column(quoted_name(n, True)) for n in names])
+        run_statement(connection, sa.insert(table).from_select(names, query))
+        if _count_storage(connection, table) != _count_storage(connection, query.subquery("source")):
+            raise SourceError("a declared column type would change stored values; cast the columns in the query")
 
-    def load(self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
-        """Insert rows into a table of ours; dates and moments are text here."""
-        insert_rows(connection, name, [[_stored(value) for value in row] for row in rows])
+    def insert_rows(
+        self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
+    ) -> None:
+        """Insert rows; dates and moments are stored as text."""
+        insert_through_driver(connection, name, [[_stored_form(value) for value in row] for row in rows])
 
-    def settle(self, connection: Connection, name: str) -> None:
-        """Do nothing: the planner counts by itself."""
+    def is_same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Compare names without case, with the databases in which SQLite finds them."""
+        names = [(_find_definitions(connection, parts)[0], parts[-1]) for parts in (one, other)]
+        return len({(schema.lower(), name.lower()) for schema, name in names}) == 1
 
-    def same_table(self, connection: Connection, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-        """Compare without case, in the databases where the names are found."""
-        places = [(_found(connection, parts)[0], parts[-1]) for parts in (one, other)]
-        return len({(schema.lower(), name.lower()) for schema, name in places}) == 1
-
-    def placed(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """Name the main database."""
+    def qualified_name(self, connection: Connection, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """Add the main database."""
         return ("main", *parts)[-2:]
 
-    def rename(self, staging: str, target: str, name: str) -> list[str]:
-        """Rename in the old manner, which does not stumble over views of the table that was just dropped."""
+    def swap_statements(self, staging: str, target: str, name: str) -> list[str]:
+        """Rename in legacy mode, which accepts views of the table that was just dropped."""
         return [
             f"DROP TABLE IF EXISTS {target}",
             "PRAGMA legacy_alter_table = ON",
@@ -169,10 +202,10 @@ class SqliteRules:
             "PRAGMA legacy_alter_table = OFF",
         ]
 
-    def _one_form(self, origin: Origin, column: SqlColumn) -> Expression:
-        """Return one form of what means the same, whatever the column is declared to be."""
+    def _canonical_term(self, origin: Origin, column: SqlColumn) -> Expression:
+        """Return one form of values that mean the same, whatever type the column declares."""
         stored = origin.column(column.name)
-        if self.decoder(column) is _moment:
+        if self.value_decoder(column) is _moment:
             return sa.func.privacy_plugin_moment(stored)
         if _affinity(column) == "TEXT":
             return stored
@@ -181,11 +214,19 @@ class SqliteRules:
         return sa.case((is_whole, whole), else_=stored)
 
 
-RULES = SqliteRules()
+DIALECT = SqliteDialect()
 
 
-def _bring_functions(driver: Any) -> None:
+def _register_functions(driver: Any) -> None:
     driver.create_function("privacy_plugin_moment", 1, _moment_text, deterministic=True)
+
+
+def _count_storage(connection: Connection, table: sa.FromClause) -> list[Any]:
+    """Count text and numbers in each column: a declared type could turn the text '02138' into the number 2138."""
+    kinds = [sa.func.typeof(column) == kind for column in table.columns for kind in ("text", "integer", "real")]
+    counts = [sa.func.count(sa.case((kind, 1))).label(f"n{number}") for number, kind in enumerate(kinds)]
+    queries = [sa.select(*counts[start : start + _MAX_COUNTS]) for start in range(0, len(counts), _MAX_COUNTS)]
+    return [count for query in queries for count in connection.execute(query.select_from(table)).all()[0]]
 
 
 def _affinity(column: SqlColumn) -> str:
@@ -196,7 +237,7 @@ def _affinity(column: SqlColumn) -> str:
 def _driver(connection: Connection) -> Any:
     driver = connection.connection.driver_connection
     if not hasattr(driver, "create_aggregate"):
-        raise SourceError("SQLite is supported through Python's own sqlite3 driver only")
+        raise SourceError("SQLite is supported through Python's sqlite3 driver only; use sqlite:/// URLs")
     return driver
 
 
@@ -210,28 +251,28 @@ def _declared_types(connection: Connection, origin: Origin) -> dict[str, str]:
 
 
 def _declared(kind: Any) -> str:
-    """Name the types whose values SQLite cannot tell from others; anything more could change them when stored."""
+    """Return the declared type for booleans and dates only; other types could change values when they are stored."""
     known = {sa.Boolean: "BOOLEAN", sa.DateTime: "DATETIME", sa.Date: "DATE"}
     return next((name for base, name in known.items() if isinstance(kind, base)), "")
 
 
 def _stored_definition(connection: Connection, parts: tuple[str, ...]) -> str | None:
-    """Return the definition of a plain table in lower case, None for all else.
+    """Return the definition of a plain table in lower case; None for anything else.
 
-    Where it names no collation, none has to be undone, which costs a sixth.
+    If it names no collation, grouping needs no COLLATE and is a sixth faster.
     """
-    found = _found(connection, parts)[1]
+    found = _find_definitions(connection, parts)[1]
     return found[0].lower() if len(found) == 1 and _PLAIN_TABLE.match(found[0]) else None
 
 
-def _at(connection: Connection, schema: str, page: int) -> list[str]:
+def _tables_at_page(connection: Connection, schema: str, page: int) -> list[str]:
     master = f"{connection.dialect.identifier_preparer.quote_identifier(schema)}.sqlite_master"
     query = f"SELECT tbl_name FROM {master} WHERE rootpage = ?"
     return [str(name) for name in connection.exec_driver_sql(query, (page,)).scalars()]
 
 
-def _found(connection: Connection, parts: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Return the database in which a name is found, as SQLite looks for it, and the definitions that it has there."""
+def _find_definitions(connection: Connection, parts: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the first database in which SQLite finds a name, and its definitions there."""
     others = [row[1] for row in connection.exec_driver_sql("PRAGMA database_list") if row[1] not in ("temp", "main")]
     for schema in parts[-2:-1] or ("temp", "main", *others):
         master = f"{connection.dialect.identifier_preparer.quote_identifier(schema)}.sqlite_master"
@@ -246,7 +287,7 @@ def _boolean(stored: Any) -> Any:
     return bool(stored) if stored in (0, 1) else stored
 
 
-def _stored(value: Any) -> Any:
+def _stored_form(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat(" ", timespec="microseconds")
     return value.isoformat() if isinstance(value, date) else value

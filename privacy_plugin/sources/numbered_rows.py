@@ -1,7 +1,7 @@
-"""Tables made of a table's own distinct rows, each as often as wanted, with a whole number beside it.
+"""Tables that repeat distinct rows of a table, each with a whole number (such as a bucket) in one more column.
 
-What every engine shares: the engine keeps one example of each distinct row and numbers them, so that values stay what
-they are and where they are; here it is only said which example each row of the new table repeats.
+The engine keeps and numbers one example of each distinct row, so that values keep their types and stay in the engine.
+Python only decides which example each row of the new table repeats.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberedRows:
-    """A table to write: row i repeats the `lines[i]`-th distinct row of `table` and has `numbers[i]` beside it.
+    """A table to write: row i repeats the `lines[i]`-th distinct row of `table` and has the number `numbers[i]`.
 
-    `columns` are those of the table and the one of the numbers, in the order in which they are written; rows are
-    written in the order given.
+    `columns` are those of the table and the column `number`, in the order in which they are written. Rows are written
+    in the order given.
     """
 
     table: FrequencyTable
@@ -34,28 +34,31 @@ class NumberedRows:
     columns: tuple[str, ...]
 
     def frequencies(self) -> FrequencyTable:
-        """Return what a table with exactly these rows must be counted as."""
-        shown = dict(zip(self.table.columns, self.table.codes[self.lines].T, strict=True))
+        """Return the frequency table of exactly these rows."""
+        codes = dict(zip(self.table.columns, self.table.codes[self.lines].T, strict=True))
         dictionaries = dict(zip(self.table.columns, self.table.dictionaries, strict=True))
-        numbers, shown[self.number] = np.unique(self.numbers, return_inverse=True)
+        numbers, codes[self.number] = np.unique(self.numbers, return_inverse=True)
         dictionaries[self.number] = tuple(numbers.tolist())
-        packed, size = pack([shown[name] for name in self.columns], [len(dictionaries[name]) for name in self.columns])
+        packed, size = pack([codes[name] for name in self.columns], [len(dictionaries[name]) for name in self.columns])
         members, first = group(packed, size)
         return FrequencyTable.from_columns(
             self.columns,
-            [shown[name][first] for name in self.columns],
+            [codes[name][first] for name in self.columns],
             [dictionaries[name] for name in self.columns],
             np.bincount(members, minlength=len(first)),
         )
 
 
-def example_lines(examples: "Source", labels: Sequence[str], number: str, table: FrequencyTable) -> Integers:
-    """Return the number of the example of every distinct row of a table; `labels` name its columns there."""
-    return matched_numbers(examples.frequencies([*labels, number]), table)
+def find_example_lines(examples: "Source", labels: Sequence[str], number: str, table: FrequencyTable) -> Integers:
+    """Return the number of the example of every distinct row of a table; `labels` are its columns in `examples`."""
+    return match_row_numbers(examples.frequencies([*labels, number]), table)
 
 
-def matched_numbers(found: FrequencyTable, table: FrequencyTable) -> Integers:
-    """Return the last column of `found`, a number for each of its rows, in the order of an equal table without it."""
+def match_row_numbers(found: FrequencyTable, table: FrequencyTable) -> Integers:
+    """Return the last column of `found`, one number for each row, in the row order of `table`.
+
+    Without that column, both tables hold the same rows.
+    """
     both = []
     for position, dictionary in enumerate(table.dictionaries):
         codes = {key(value): code for code, value in enumerate(dictionary)}
@@ -71,6 +74,6 @@ def matched_numbers(found: FrequencyTable, table: FrequencyTable) -> Integers:
 
 
 def require_no_targets(targets: Sequence[str] | None, engine: str) -> None:
-    """Refuse targets where results are handed back as frames."""
+    """Raise if targets are given to a source that returns frames."""
     if targets is not None:
-        raise ParameterError(f"{engine} frames are returned, not written; leave out the targets (given {targets!r})")
+        raise ParameterError(f"{engine} returns frames and writes nothing; remove the targets (given {targets!r})")

@@ -1,0 +1,47 @@
+"""What is known of a population: the groups that a table shares with it, or the number of people by attribute."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.hierarchy_files import read_separated_lines
+from privacy_plugin.frequency.table import FrequencyTable
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedPopulation:
+    """The groups of a population that a table has rows in too, and the number of people in all other groups."""
+
+    groups: FrequencyTable
+    other_people: int
+    other_groups: int
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """The hierarchies that mapped the people's original values to the table's values, if any."""
+
+    @property
+    def rows(self) -> int:
+        """The number of people in the population."""
+        return self.groups.rows + self.other_people
+
+
+Population: TypeAlias = FrequencyTable | SharedPopulation
+
+
+def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[str, int]]:
+    """Read `column;value;count` lines without a header; an empty value is the missing one.
+
+    Values of the file are text, and are matched with the data by their text.
+    """
+    rows = read_separated_lines(path, separator=separator, called="marginals file", error=ParameterError)
+    marginals: dict[str, dict[str, int]] = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 3 or not row[2].strip().isdecimal():
+            raise ParameterError(f"line {number} of {str(path)!r} is not column{separator}value{separator}count")
+        column, value, count = row
+        if value in marginals.setdefault(column, {}):
+            raise ParameterError(f"line {number} of {str(path)!r} lists a value a second time")
+        marginals[column][value] = int(count)
+    return marginals

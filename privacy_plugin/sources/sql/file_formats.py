@@ -1,0 +1,176 @@
+"""The formats of files: the DuckDB query that reads a CSV or Parquet file exactly, or an error if it cannot."""
+
+import csv
+from collections import Counter
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from privacy_plugin.errors import ColumnError, SourceError, describe_error
+from privacy_plugin.sources.error_redaction import ForeignErrors, redact_errors
+from privacy_plugin.sources.protocol import require_column_names, require_distinct_ignoring_case
+from privacy_plugin.sources.sql.duckdb_sql import ROW_COUNT, quote_text
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+
+_MAX_DIGITS = 38  # of DuckDB's decimals
+_PIECE = 1 << 24
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
+
+
+def require_format(path: Path) -> None:
+    """Raise if the path is a URL or its suffix does not name a supported format."""
+    if ":/" in str(path):  # a URL may hold a password, so it is not repeated; a path drops one of two slashes
+        raise SourceError(
+            "a URL cannot be read as a file; pass a local path, or sql_table(engine, 'schema.table') for a database"
+        )
+    if path.suffix.lower() not in SUFFIXES:
+        raise SourceError(f"the format of {str(path)!r} is unknown; valid suffixes are {', '.join(SUFFIXES)}")
+
+
+def redact_file_errors(path: Path, doing: str = "reading") -> AbstractContextManager[None]:
+    """Raise SourceError instead of the errors of a file's readers, whose messages may quote lines of it."""
+    return redact_errors(f"{doing} the file {str(path)!r}", _ERRORS)
+
+
+def _describe(error: BaseException) -> str:
+    return describe_error(error) + ("; is it a Parquet file?" if isinstance(error, pa.ArrowInvalid) else "")
+
+
+_ERRORS = ForeignErrors(classes=(OSError, UnicodeError, csv.Error, pa.ArrowException), describe=_describe)
+
+
+def choose_query(connection: Any, path: Path) -> str:
+    """Return the query that reads a file; CSV values that span lines may need one that uses a single thread.
+
+    DuckDB's threads start at line ends and fail inside of such values. A single thread skips what follows a quote that
+    is not closed, so it must find as many rows as the file has.
+    """
+    query = _read_query(path)
+    if path.suffix.lower() == ".parquet" or not has_multiline_rows(path):
+        return query
+    alone = query.removesuffix(")") + ", parallel = false)"
+    try:
+        connection.sql(query).aggregate(ROW_COUNT).fetchall()
+    except duckdb.Error:
+        rows = count_csv_rows(path, _read_header(path)[0])
+        found = connection.sql(alone).aggregate(ROW_COUNT).fetchall()
+        return alone if found == [(rows,)] else query
+    return query
+
+
+def _read_query(path: Path) -> str:
+    location = str(path.absolute())
+    name = quote_text("".join(f"[{c}]" if c in "*?[" else c for c in location))  # one file, not a glob pattern
+    if path.suffix.lower() == ".parquet":
+        require_distinct_ignoring_case(require_column_names(pq.read_schema(location).names), "DuckDB")
+        _require_exact_parquet(location)
+        return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
+    separator, header = _read_header(path)
+    columns = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in header)
+    return (
+        f"SELECT * FROM read_csv({name}, auto_detect = false, header = true, columns = {{{columns}}}, "
+        f"delim = {quote_text(separator)}, quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+        "hive_partitioning = false, strict_mode = true, null_padding = false, ignore_errors = false)"
+    )
+
+
+def _read_header(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Read the separator and the names from the first line: DuckDB would rename repeated names."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        first = file.readline()
+        separator = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
+        file.seek(0)
+        names = next(csv.reader(file, delimiter=separator, strict=True), [])
+    if not names:
+        raise SourceError(f"the first line of {str(path)!r} is empty; it must name the columns")
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|" if mark != separator):
+        raise SourceError(
+            f"the first line of {str(path)!r} has one name, which contains another separator: a .csv is separated by "
+            "commas or semicolons, a .tsv by tabs; write the file again, or rename it"
+        )
+    _require_distinct_names(path, names)
+    return separator, require_column_names(names)
+
+
+def _require_distinct_names(path: Path, names: list[str]) -> None:
+    """Raise if names repeat, ignoring case as DuckDB does; the names may be values, so only positions are listed."""
+    folded = [name.lower() for name in names]
+    times = Counter(folded)
+    repeated = [str(position) for position, name in enumerate(folded, start=1) if name and times[name] > 1]
+    if repeated:
+        raise ColumnError(
+            f"the first line of {str(path)!r} has the same name in fields {', '.join(repeated)}; it must name every "
+            "column once, and names that differ only in upper and lower case are the same"
+        )
+
+
+def has_multiline_rows(path: Path) -> bool:
+    """Return whether a line of a CSV file ends inside of quotes; a stray quote counts as an opening one."""
+    inside = 0
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE):
+            if b'"' not in piece:
+                if inside and b"\n" in piece:
+                    return True
+                continue
+            octets = np.frombuffer(piece, dtype=np.uint8)
+            quotes, newlines = np.flatnonzero(octets == _QUOTE), np.flatnonzero(octets == _NEWLINE)
+            if ((np.searchsorted(quotes, newlines) + inside) % 2).any():
+                return True
+            inside = (inside + len(quotes)) % 2
+    return False
+
+
+def count_csv_rows(path: Path, separator: str) -> int | None:
+    """Count the rows below the header one by one; None if quotes are not closed or misplaced."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return sum(1 for row in csv.reader(file, delimiter=separator, strict=True) if row) - 1
+    except (csv.Error, UnicodeError):
+        return None
+
+
+def _require_exact_parquet(location: str) -> None:
+    """Raise if DuckDB would round values, and so merge different ones.
+
+    It reads decimals of more than 38 digits as floats, and moments of the old type INT96 in microseconds. Only for
+    INT96 the values have to be read.
+    """
+    file = pq.ParquetFile(location)
+    for position in range(len(file.schema)):
+        column = file.schema.column(position)
+        if column.logical_type.type == "DECIMAL" and column.precision > _MAX_DIGITS:
+            raise SourceError(
+                f"column {column.path!r} has decimals of {column.precision} digits, and DuckDB reads at most "
+                f"{_MAX_DIGITS} of them exactly; store fewer, or text"
+            )
+        if column.physical_type == "INT96" and not _is_in_microseconds(location, column.path):
+            raise SourceError(
+                f"column {column.path!r} has moments of type INT96 with nanoseconds, which DuckDB drops; "
+                "store them as TIMESTAMP(NANOS)"
+            )
+
+
+def _is_in_microseconds(location: str, path: str) -> bool:
+    """Compare the values read in microseconds and in nanoseconds; far from 1970 both overflow by the same amount."""
+    rounded, whole = (pq.ParquetFile(location, coerce_int96_timestamp_unit=unit) for unit in ("us", "ns"))
+    batches = zip(rounded.iter_batches(columns=[path]), whole.iter_batches(columns=[path]), strict=True)
+    # one path may mean two columns: `b` inside of `a`, and a column named `a.b`
+    pairs = (pair for short, long in batches for pair in zip(short.columns, long.columns, strict=True))
+    return all(np.array_equal(_epoch_counts(short) * 1000, _epoch_counts(long)) for short, long in pairs)
+
+
+def _epoch_counts(array: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the integer counts of a column's moments, however deeply nested; empty for a column without moments."""
+    while pa.types.is_nested(array.type):
+        array = array.values if hasattr(array, "values") else array.field(0)
+    if not pa.types.is_timestamp(array.type):
+        return np.zeros(0, dtype=np.int64)
+    counts: np.ndarray[tuple[int], np.dtype[np.int64]] = array.cast(pa.int64()).fill_null(0).to_numpy()
+    return counts
