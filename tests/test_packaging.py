@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+GIT = ("git", "-c", "safe.directory=*")  # in a container, the checkout may belong to another user
 
 # Imports every module of the package but __main__, which would start the command line; prints how many there are.
 IMPORT_EVERYTHING = """
@@ -40,14 +41,14 @@ def tracked() -> list[str]:
     """The modes and paths of all files under version control."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
-    return run("git", "ls-files", "--stage", cwd=ROOT).splitlines()
+    return run(*GIT, "ls-files", "--stage", cwd=ROOT).splitlines()
 
 
 @pytest.fixture(scope="module")
 def clone(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout as Windows makes it: symbolic links would be text files."""
     folder = tmp_path_factory.mktemp("clone") / "privacy_plugin"
-    run("git", "-c", "core.symlinks=false", "clone", "--quiet", ROOT, folder, cwd=folder.parent)
+    run(*GIT, "-c", "core.symlinks=false", "clone", "--quiet", ROOT, folder, cwd=folder.parent)
     return folder
 
 
