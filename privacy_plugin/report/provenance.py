@@ -130,9 +130,9 @@ def certificate_section(content: ReportContent) -> Markup:
         "Certificate",
         element(
             "p",
-            "The release step takes the fingerprint of the very copy it is about to publish and compares it with this "
+            "The release step computes the fingerprint of the copy that it publishes and compares it with this "
             "certificate: other data, another policy or a changed certificate cannot be released. Where people are "
-            "counted by a unit column, a population is compared with or a budget is limited, it looks at those again; "
+            "counted by a unit column, a population is compared with or a budget is limited, it checks those again; "
             "what is not released is sealed with the key, so that a reader without it cannot try guesses of the "
             "rows. "
             "The signature is a keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",

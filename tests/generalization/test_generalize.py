@@ -152,7 +152,7 @@ def test_what_makes_no_sense_is_refused(change, error, words):
         pp.generalize(frame_of([(21, "Bern", "a")] * 2), **given_parts)
 
 
-def test_the_sensitive_column_is_no_quasi_identifier():
+def test_the_sensitive_column_cannot_be_a_quasi_identifier():
     with pytest.raises((ColumnError, ParameterError)):
         pp.generalize(
             frame_of([(21, "Bern", "a")] * 2),
@@ -217,7 +217,7 @@ def test_a_unit_that_does_not_exist_is_refused():
         pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=2)], unit="persons")
 
 
-def test_more_rows_wanted_than_there_are_is_told_before_any_search():
+def test_a_class_size_above_the_number_of_rows_raises_before_the_search():
     with pytest.raises(InfeasibleError, match="k_anonymity at least 9 needs 9 rows, and the table has 8") as caught:
         pp.generalize(VISITS, hierarchies=ZIPS, requirements=[pp.require("k_anonymity", at_least=9)])
     assert "hierarchy" not in str(caught.value)
@@ -324,7 +324,7 @@ def test_presence_is_compared_with_the_population_at_the_same_levels(rows, limit
     assert found.maximum <= high
 
 
-def test_a_population_that_is_missing_or_lacks_people_is_told_at_once():
+def test_a_population_that_is_missing_or_lacks_people_raises_before_the_search():
     rows = [(21, "Bern", "a"), (51, "Basel", "a")]
     given_parts = {"hierarchies": HIERARCHIES, "requirements": [pp.require("delta_presence", between=(0, 1))]}
     with pytest.raises(ParameterError, match="give it with population="):

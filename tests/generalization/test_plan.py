@@ -190,7 +190,7 @@ def test_a_plan_that_was_damaged_is_not_loaded(tmp_path, change):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null"])
-def test_what_is_no_plan_is_not_loaded(tmp_path, text):
+def test_a_file_that_is_not_a_plan_is_not_loaded(tmp_path, text):
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(ParameterError, match="plan"):
         pp.load_plan(tmp_path / "plan.json")

@@ -136,7 +136,7 @@ def test_long_names_hide_no_verdict(browser: Any, tmp_path: Path, width: int) ->
 
 
 @pytest.mark.parametrize("width", [360, 1400])
-def test_an_audit_is_drawn_beside_chance(browser: Any, audited: Path, width: int) -> None:
+def test_an_audit_is_compared_with_chance(browser: Any, audited: Path, width: int) -> None:
     page, asked, complaints = opened(browser, audited, viewport={"width": width, "height": 800})
     assert (asked, complaints) == ([audited.as_uri()], [])
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -56,7 +56,7 @@ def test_classes_are_shown_by_how_uneven_they_are():
     assert "Bands of entropy and the highest disclosure of the classes in each: 0.93 to 1.1: 0.6667" in shown
 
 
-def test_without_knowledge_there_is_no_curve():
+def test_no_curve_is_drawn_without_knowledge():
     shown = page(knowledge=0, below=0.7)
     assert "An attacker who knows nothing more names disease" in shown
     assert "Line chart" not in shown

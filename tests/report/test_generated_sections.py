@@ -25,7 +25,7 @@ def labels(page: Page) -> list[str]:
     return [str(tag["aria-label"]) for tag in page.named("svg") if "aria-label" in tag]
 
 
-def test_every_share_stands_beside_its_comparison() -> None:
+def test_every_share_has_its_comparison() -> None:
     page = page_of(
         {"repeated_records": {"at_most": 1}},
         {"unique_itemsets": {"at_most": 1}},
@@ -46,7 +46,7 @@ def test_every_share_stands_beside_its_comparison() -> None:
     assert "people who meet the limit" not in page.text  # no chart has people
 
 
-def test_what_failed_is_red_and_says_whom_it_concerns() -> None:
+def test_a_failure_is_red_and_names_the_attacker_or_analyst() -> None:
     page = page_of({"repeated_records": {"at_most": 0.5}}, {"learned_accuracy": {"target": "ill", "above": 1}})
     assert NOTHING_FOUND not in page.text
     assert "An attacker" in page.text

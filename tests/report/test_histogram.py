@@ -73,7 +73,7 @@ def test_a_limit_above_all_values_stands_at_the_right() -> None:
     assert bars.beyond == (True,)
 
 
-def test_a_limit_further_out_than_the_bars_is_told_from_one_at_their_edge() -> None:
+def test_a_limit_outside_the_bars_differs_from_one_at_their_edge() -> None:
     assert bars_of(spread(list(range(5, 25))), require("k_anonymity", at_least=3).limit).beyond == (True,)
     assert bars_of(spread(list(range(5, 25))), require("k_anonymity", at_least=5).limit).beyond == (False,)
 
@@ -89,7 +89,7 @@ def test_who_meets_the_limit_by_a_rounding_stands_on_its_side() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_values_that_are_no_numbers_lose_nobody(value: float) -> None:
+def test_values_that_are_not_numbers_are_counted(value: float) -> None:
     bars = bars_of(spread([value, 2.0]), require("k_anonymity", at_least=2).limit)
     assert sum(bar.fails + bar.meets for bar in bars.bars) == 3
     only = bars_of(spread([value]), require("k_anonymity", at_least=2).limit)

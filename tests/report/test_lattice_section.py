@@ -64,7 +64,7 @@ def test_the_paler_a_node_the_more_is_lost():
     assert (ordered[0], ordered[-1]) == (1.0, 0.2)
 
 
-def test_nodes_nobody_looked_at_and_minimal_ones_are_marked():
+def test_unchecked_nodes_and_minimal_nodes_are_marked():
     nodes = tuple(LatticeNode(levels=(a, b), loss=a + b, feasible=[None, True][b]) for a in range(3) for b in range(2))
     minimal = ({"age": 0, 'zip "<b>"': 1},)
     plan = replace(plan_of(), lattice=nodes, minimal_nodes=minimal, trade_off=())

@@ -63,7 +63,7 @@ def test_nothing_comes_from_elsewhere(html: str, page: Page) -> None:
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
-def test_no_value_of_the_table_is_told(html: str) -> None:
+def test_no_value_of_the_table_is_shown(html: str) -> None:
     frame = people()
     for marker in MARKERS:
         assert frame.isin([marker]).any().any()
@@ -78,7 +78,7 @@ def test_names_cannot_break_out(html: str, page: Page) -> None:
     assert not page.named("b")
 
 
-def test_requirements_that_fail_for_different_people_are_not_said_to_fail_for_few() -> None:
+def test_requirements_that_fail_for_different_people_count_at_least_the_largest_group() -> None:
     """Four people are too few, ten others all have one value: fourteen are concerned, and ten is the least of it."""
     rows = [(30, "flu"), (30, "cold")] * 2 + [(50, "flu")] * 10 + [(70, "flu"), (70, "cold")] * 5
     rules = pp.Policy.from_dict(
@@ -170,13 +170,13 @@ def test_the_plan_is_shown_by_rule(found: Judged, page: Page) -> None:
     assert f"{plan.levels['age']} of 3" in page.text
 
 
-def test_limits_of_the_verdict_are_said(page: Page) -> None:
+def test_limitations_of_the_verdict_are_stated(page: Page) -> None:
     assert "What this does and does not show" in page.text
     assert "a class in which everybody has the same diagnosis is k-anonymous" in page.text
     assert "not legal advice" in page.text
 
 
-def test_a_gate_that_shut_before_measuring_says_why(rules: pp.Policy) -> None:
+def test_a_gate_that_closed_before_measuring_gives_its_reason(rules: pp.Policy) -> None:
     shut = Page(render_report(policy=rules, verdicts=[("raw", rules.judge(people()))]))
     assert "column 'person' identifies people and is still in the table" in shut.text
     assert "not evaluated" in shut.text
@@ -184,7 +184,7 @@ def test_a_gate_that_shut_before_measuring_says_why(rules: pp.Policy) -> None:
     assert not [tag for tag in shut.named("svg") if tag.get("role") == "img"]
 
 
-def test_a_requirement_that_could_not_be_measured_says_why() -> None:
+def test_a_requirement_that_could_not_be_measured_gives_its_reason() -> None:
     rules = policy(columns={"person": "unit", "age": "quasi_identifier", "illness": "sensitive"})
     verdict = rules.judge(people()[["person", "age", "illness"]])
     shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)]))
@@ -251,7 +251,7 @@ def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged)
         render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=foreign)
 
 
-def test_a_refusal_is_no_certificate_of_release(rules: pp.Policy, found: Judged) -> None:
+def test_a_refusal_does_not_certify_a_release(rules: pp.Policy, found: Judged) -> None:
     from privacy_plugin.gate.certificate import issue
 
     refusal = issue(found[0], key=b"a key for tests only")
@@ -294,7 +294,7 @@ def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
         assert looked_at.digest not in page.text
 
 
-def test_the_digest_of_what_is_not_released_is_not_told() -> None:
+def test_the_digest_of_rows_that_are_not_released_is_not_shown() -> None:
     lines = {"dataset": "d", "columns": {"age": "quasi_identifier"}, "requirements": [{"k_anonymity": {"at_least": 2}}]}
     alone = pp.Policy.from_dict(lines)
     refused = alone.judge(pd.DataFrame({"age": [30]}), fingerprint=True)

@@ -71,14 +71,14 @@ def test_every_statistic_has_its_chart(line, words):
     assert words in described[0]
 
 
-def test_a_table_that_gives_nothing_away_says_so_and_a_large_one_is_not_drawn():
+def test_a_table_without_inferences_is_reported_and_a_large_one_is_not_drawn():
     safe = pd.DataFrame({"place <b>": ["Bern"] * 4, "illness": ["flu", "gout"] * 2})
     assert "Nothing that is dangerous follows" in Page(page({"below": 0.1}, frame=safe)).text
     large = pd.DataFrame({"place <b>": range(60), "illness": ["flu", "gout"] * 30})
     assert "Dowker" not in page({"below": 0.1}, frame=large)
 
 
-def test_an_interval_is_said_to_be_one():
+def test_an_interval_is_reported_as_one():
     text = Page(page({"below": 0.1, "budget": 1, "likelihood": {"place <b>": 0.5}}, frame=wide())).text
     assert "cut short by its budget" in text
     assert "the upper end is compared with the limit" in text
@@ -103,7 +103,7 @@ def test_the_ring_of_example_6_3():
     assert {"A, B", "B, C", "A, C"} <= {drawn.name(face) for face in drawn.free_faces}
 
 
-def test_lemma_2_25_needs_that_nobody_is_inside_another():
+def test_lemma_2_25_needs_people_who_are_not_inside_each_other():
     """Free faces give their maximal face away, unless a person has no more than them (example 2.24)."""
     alone = dowker_complex(letters("abc", "d"))
     assert [alone.name(face) for face in alone.free_faces] == ["a", "b", "c"]
