@@ -238,7 +238,7 @@ class MultidimensionalPresenceMethod(RecodingMethod):
         """Refuse a policy without bounds of presence, or that counts people by a unit column."""
         super().require_policy()
         if self.rules.unit is not None:
-            raise PolicyError(f"{self.name} needs one row a person; it cannot count people by {self.rules.unit!r}")
+            raise PolicyError(f"{self.name} needs one row per person; it cannot count people by {self.rules.unit!r}")
         _ = self.delta  # raises if bounds are missing or contradict each other
 
     def require_usable(self, constant: str | None = None) -> None:

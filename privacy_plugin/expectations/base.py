@@ -162,7 +162,7 @@ class PrivacyExpectation(BatchExpectation):
             require_parameter_shape(name, value)
         _require_roles(definition, given, waiting)
         if values.get("unit") is not None and not definition.counts_people:
-            raise ParameterError(f"{definition.name} is defined for one row a person; it takes no unit column")
+            raise ParameterError(f"{definition.name} is defined for one row per person; it takes no unit column")
         if definition.needs_population and "population" not in given:
             second = SECOND_TABLES[str(definition.second_table)]
             raise ParameterError(f"{definition.name} needs population: {second}")

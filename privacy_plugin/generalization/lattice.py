@@ -340,8 +340,8 @@ def group_source(
     for requirement in requirements:
         if not requirement.definition.counts_people:
             raise ParameterError(
-                f"{requirement.metric} is defined for one row a person and cannot count people by the unit column "
-                f"{unit!r}; aggregate the table to one row a person first"
+                f"{requirement.metric} is defined for one row per person and cannot count people by the unit column "
+                f"{unit!r}; aggregate the table to one row per person first"
             )
     people = source.frequencies(columns, unit=unit)
     people.require_rows()

@@ -138,8 +138,8 @@ def measure(
         require_columns(columns, columns, role=" and ".join(roles))
     if unit is not None and not metric.counts_people:
         raise ParameterError(
-            f"{metric.name} is defined for one row a person; it cannot count people by the unit column {unit!r}. "
-            "Aggregate the table to one row a person first"
+            f"{metric.name} is defined for one row per person; it cannot count people by the unit column {unit!r}. "
+            "Aggregate the table to one row per person first"
         )
     tables = data if isinstance(data, Tables) else Tables(open_source(data))
     if unit is not None:

@@ -110,7 +110,7 @@ def _requirements(proposal: Proposal) -> list[str]:
     if proposal.named("sensitive"):
         line = "- l_diversity: {variant: distinct, at_least: 2}  # for every sensitive column"
         unit = proposal.named("unit")
-        lines.append(f"  # {line}; needs one row a person" if unit else f"  {line}")
+        lines.append(f"  # {line}; needs one row per person" if unit else f"  {line}")
     return lines
 
 

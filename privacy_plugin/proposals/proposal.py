@@ -182,7 +182,7 @@ def _shared(column: ColumnProfile) -> str:
     shared = column.rows - column.missing - column.unique
     if shared <= 0 or not column_names.suggests_person(column.name):
         return ""
-    return f", but {shared:,} rows share theirs: leave one row a person, or call it unit, so that people are counted"
+    return f", but {shared:,} rows share theirs: leave one row per person, or call it unit, so that people are counted"
 
 
 def _with_hierarchy(

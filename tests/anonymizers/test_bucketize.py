@@ -205,7 +205,7 @@ def test_what_cannot_be_judged_is_refused():
         dictionaries=((1,), ("a",)),
         unit="person",
     )
-    with pytest.raises(ParameterError, match="one row a person"):
+    with pytest.raises(ParameterError, match="one row per person"):
         bucketize_table(persons, quasi_identifiers=["age"], sensitive="disease", knowledge=0, below=0.5)
 
 

@@ -178,7 +178,7 @@ def test_a_key_that_a_few_rows_share_is_told() -> None:
     frame = pd.DataFrame({"patient_id": [*range(98), 0, 1], "email": [f"p{n // 99}@x.org" for n in range(100)]})
     patient, email = propose(frame, dataset="x").columns
     assert patient.role == "identifier"
-    assert "4 rows share theirs: leave one row a person, or call it unit" in patient.reason
+    assert "4 rows share theirs: leave one row per person, or call it unit" in patient.reason
     assert "share" not in email.reason
 
 

@@ -171,7 +171,7 @@ def test_a_policy_gx_cannot_express_is_closed() -> None:
     theory_of_rows = {"dataset": "v", "columns": columns, "requirements": [{"l_diversity": {"at_least": 2}}]}
     outcome = validate(Policy.from_dict(theory_of_rows), pd.DataFrame({name: [1, 1] for name in columns}))
     assert (outcome.success, outcome.declared, outcome.evaluated) == (False, 2, 0)
-    assert "one row a person" in outcome.reasons[0]
+    assert "one row per person" in outcome.reasons[0]
 
 
 def test_several_batches_are_refused_until_one_is_picked(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_exact_limits_are_kept_exactly(given: Any, kept: Any) -> None:
         ({"quasi_identifiers": [], "at_least": 2}, "name at least one column"),
         ({"quasi_identifiers": "age", "at_least": 2}, "must be a list"),
         ({"quasi_identifiers": ["age", "age"], "at_least": 2}, "more than once"),
-        ({"quasi_identifiers": [1], "at_least": 2}, "column names"),
+        ({"quasi_identifiers": [1], "at_least": 2}, "must be a list of strings"),
         ({"quasi_identifiers": ["age"]}, "exactly one limit"),
         ({"quasi_identifiers": ["age"], "at_least": 2, "above": 2}, "exactly one limit"),
         ({"quasi_identifiers": ["age"], "at_most": 2}, "safer when higher"),
@@ -85,7 +85,7 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], reason: str) 
         ({**SENSITIVE, "variant": "entropic"}, "variant must be"),
         ({**SENSITIVE, "c": 2}, "c goes with"),
         ({**SENSITIVE, "variant": "recursive"}, "c goes with"),
-        ({**SENSITIVE, "unit": "person"}, "one row a person"),
+        ({**SENSITIVE, "unit": "person"}, "one row per person"),
     ],
 )
 def test_options_are_checked_before_data_is_read(arguments: dict[str, Any], reason: str) -> None:

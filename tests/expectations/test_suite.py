@@ -73,7 +73,7 @@ def test_a_unit_reaches_the_expectations_and_refuses_theories_of_rows() -> None:
     columns = {"person": "unit", "age": "quasi_identifier", "disease": "sensitive"}
     suite = suite_of(policy(columns=columns), name="people")
     assert suite.expectations[1].unit == "person"
-    with pytest.raises(PolicyError, match=r"l_diversity.* cannot become an expectation.*one row a person"):
+    with pytest.raises(PolicyError, match=r"l_diversity.* cannot become an expectation.*one row per person"):
         suite_of(policy(columns=columns, requirements=[{"l_diversity": {"at_least": 2}}]), name="people")
 
 

@@ -260,7 +260,7 @@ def test_with_a_unit_people_are_counted_and_the_unit_is_not_released():
 )
 def test_with_a_unit_metrics_of_one_row_a_person_close_the_gate(requirement):
     verdict = policy_of(UNIT, [requirement]).judge(frame_of().assign(person=[1, 2, 3, 4]))
-    assert_closed(verdict, "one row a person")
+    assert_closed(verdict, "one row per person")
 
 
 def test_rows_of_nobody_close_the_gate():

@@ -160,7 +160,7 @@ def test_several_rows_per_person_raise():
     with pytest.raises(ParameterError, match="unit"):
         pp.l_diversity(frame, quasi_identifiers=["q"], sensitive="s", unit="person")
     table = pp.frequency_table(frame, ["q", "s"], unit="person")
-    with pytest.raises(ParameterError, match="one row a person"):
+    with pytest.raises(ParameterError, match="one row per person"):
         l_diversity(table, quasi_identifiers=["q"], sensitive="s")
 
 

@@ -86,7 +86,7 @@ def test_with_several_rows_a_person_only_the_highest_risk_is_defined():
     visits = pd.DataFrame({"city": ["Bern"] * 3 + ["Basel"] * 2, "person": [1, 1, 2, 3, 4]})
     assert pp.reidentification_risk(visits, quasi_identifiers=["city"], unit="person").value == Fraction(1, 2)
     for options in ({"variant": "average"}, {"variant": "share_at_risk", "threshold": 0.1}):
-        with pytest.raises(ParameterError, match="one row a person"):
+        with pytest.raises(ParameterError, match="one row per person"):
             pp.reidentification_risk(visits, quasi_identifiers=["city"], unit="person", **options)
 
 

@@ -131,7 +131,7 @@ def test_a_partition_by_what_people_know_of_each_other_is_refused() -> None:
         ({"anonymize": {**REGIONS, "delta": [0, 0.4]}}, "unknown option of multidimensional_presence 'delta'"),
         ({"anonymize": {**REGIONS, "max_suppression": 0.1}}, "unknown option of multidimensional_presence"),
         ({"anonymize": {"method": "multidimensional_presense"}}, "did you mean 'multidimensional_presence'"),
-        ({"columns": {"age": {"role": "quasi_identifier", "hierarchy": AGES}, "who": "unit"}}, "one row a person"),
+        ({"columns": {"age": {"role": "quasi_identifier", "hierarchy": AGES}, "who": "unit"}}, "one row per person"),
         (
             {
                 "requirements": [

@@ -95,7 +95,7 @@ def test_metrics_of_one_row_a_person_refuse_a_unit():
             visits, quasi_identifiers=["age"], sensitive="disease", unit="person"
         )
         assert finding.status == "not_evaluated"
-        assert "one row a person" in finding.reason
+        assert "one row per person" in finding.reason
     finding = pp.require("k_anonymity", at_least=2).judge(visits, quasi_identifiers=["age"], unit="person")
     assert (finding.status, finding.value) == ("failed", 1)
 

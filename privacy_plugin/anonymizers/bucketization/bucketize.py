@@ -52,7 +52,7 @@ class Bucketization:
         """The conditions under which the measured disclosure is the attacker's probability."""
         replay = "" if self.dealing == "random" else ", who does not replay the dealing"
         return (
-            "one row a person",
+            "one row per person",
             "all ways to assign the values of the table to its people are equally likely to the attacker beforehand"
             + replay,
             "only this pair is published: a second dealing of the same people would intersect with it",

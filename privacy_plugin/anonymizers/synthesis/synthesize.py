@@ -110,7 +110,7 @@ def synthesize(
 ) -> Synthesis:
     """Draw a synthetic table that keeps how columns depend on each other, with a stated privacy budget.
 
-    `unit="row"`: epsilon and delta protect a whole row (one row a person). `unit="cell"`: epsilon protects one cell,
+    `unit="row"`: epsilon and delta protect a whole row (one row per person). `unit="cell"`: epsilon protects one cell,
     there is no delta, and a row has the sum over its columns; the result's `ledger` states both. The mechanisms are in
     `anonymizers.synthesis.synthesis`. `model`: "code tree", a decision tree for every column over those before
     it, or "pairs", tables of two columns; the second goes with `given`: a column to cross every table with, usually the
