@@ -189,7 +189,7 @@ def test_a_module_without_its_host_names_the_extra(module, package, extra):
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT_A_PACKAGE, package, module], capture_output=True, text=True, check=False
     )
-    assert "ModuleNotFoundError: this needs" in run.stderr
+    assert f"ModuleNotFoundError: {module} needs" in run.stderr
     assert f"pip install 'privacy-plugin[{extra}]'" in run.stderr
 
 

@@ -255,7 +255,7 @@ class RecodingMethod(Anonymizer):
 
     def run(self, source: Source, request: Request) -> Anonymized:
         """Search, or take the saved plan, and apply the result."""
-        population = request.population if self.rules.compares else None
+        population = request.population if self.rules.needs_population else None
         if request.plan is None:
             result: Any = self.search(source, population=population, progress=request.progress)
         else:

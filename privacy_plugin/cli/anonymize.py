@@ -1,4 +1,4 @@
-"""`anonymize`: by the method that the policy names, judged before it is put in place."""
+"""`anonymize`: apply the method of the policy, judge the result, and only then write it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,20 +14,22 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     str,
-    typer.Option("--output", "-o", help="The file, or the table of the same database, to write.", show_default=False),
+    typer.Option("--output", "-o", help="The file to write, or the table of the same database.", show_default=False),
 ]
 PlanFile = Annotated[
-    Path | None, typer.Option("--plan", help="Save the plan here: levels, loss, suppressed rows.", show_default=False)
+    Path | None,
+    typer.Option("--plan", help="Save the plan (levels, loss, suppressed rows) to this file.", show_default=False),
 ]
 ApplyPlan = Annotated[
     Path | None,
-    typer.Option("--apply-plan", help="Use a saved plan instead of searching for one.", show_default=False),
+    typer.Option("--apply-plan", help="Apply a saved plan instead of searching for one.", show_default=False),
 ]
 RevealUncovered = Annotated[
-    bool, typer.Option("--reveal", help="Name the values of the table that a hierarchy does not cover.")
+    bool, typer.Option("--reveal", help="Show the values of the table that a hierarchy does not cover.")
 ]
 ReportFile = Annotated[
-    Path | None, typer.Option("--report", help="Write a report of before and after (HTML).", show_default=False)
+    Path | None,
+    typer.Option("--report", help="Write a report that compares before and after (HTML).", show_default=False),
 ]
 
 
@@ -50,11 +52,11 @@ def anonymize(
     """Anonymize a table by the policy's method, judge the result, and only then write it.
 
     The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
-    hierarchy, and rows in groups that still fail are dropped, up to max_suppression. `multidimensional_presence`
-    generalizes region by region and keeps everybody's probability of being in the table within the bounds of
+    hierarchy, and rows in classes that still fail are suppressed, up to max_suppression. `multidimensional_presence`
+    generalizes region by region and keeps each person's probability of being in the table within the bounds of
     `delta_presence`. `epsilon_safe_lattice`, `synthesize` and `randomized_response` draw at random and spend privacy
-    budget from the ledger, even if the result is rejected. Identifiers are dropped. Exit 1 if the result does not meet
-    the policy; then nothing is written.
+    budget from the ledger, even if the result is rejected. Identifier columns are dropped. Exit code 1 if the result
+    does not meet the policy; then no table is written.
 
     For example:
 
@@ -62,34 +64,34 @@ def anonymize(
     - `privacy-plugin anonymize -p policy.yaml --url duckdb:///warehouse.duckdb --table visits -o visits_release`
     - `privacy-plugin anonymize visits.csv -p synthesize.yaml -o synthetic.csv --ledger sqlite:///ledger.db`
     """
-    from privacy_plugin.anonymizers.anonymize import anonymize as anonymized
+    from privacy_plugin.anonymizers.anonymize import anonymize as anonymize_table
     from privacy_plugin.cli import inputs
-    from privacy_plugin.cli.outputs import require_free_output, same_data, waiting_place
+    from privacy_plugin.cli.outputs import require_free_output, stage_output, verify_fingerprint
     from privacy_plugin.cli.results import exit_code, show_anonymized, show_outcome
-    from privacy_plugin.cli.signals import end_if_told
+    from privacy_plugin.cli.signals import exit_if_terminated
     from privacy_plugin.generalization.generalize import require_covered
     from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.policy.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    rules = Policy.load(policy)
+    loaded = Policy.load(policy)
     opened = inputs.open_input(data, url, table)
-    tables = (data or table, inputs.population_name(rules, population, opened, policy_file=policy))
+    tables = (data or table, inputs.population_name(loaded, population, opened, policy_file=policy))
     files = (policy, apply_plan)
-    require_free_output(opened, output, beside=(plan, report), tables=tables, files=files, force=force)
-    others = inputs.open_compared(rules, population, opened, policy_file=policy)
-    source = inputs.without_identifiers(opened.source, rules)
+    require_free_output(opened, output, written=(plan, report), tables=tables, files=files, force=force)
+    others = inputs.open_compared(loaded, population, opened, policy_file=policy)
+    source = inputs.without_identifiers(opened.source, loaded)
     if reveal:
-        require_covered(source, rules.hierarchies)
+        require_covered(source, loaded.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
     if plan or apply_plan:
-        rules.anonymizer.require_plan()
-    with terminal.working(rules.anonymizer.doing) as progress, inputs.ledger_for(rules, ledger):
-        with waiting_place(opened, output) as (held, target, reopen):
-            compared = inputs.open_compared(rules, population, held, policy_file=policy)
-            result = anonymized(
+        loaded.anonymizer.require_plan()
+    with terminal.show_progress(loaded.anonymizer.doing) as progress, inputs.use_ledger(loaded, ledger):
+        with stage_output(opened, output) as (held, target, reopen):
+            compared = inputs.open_compared(loaded, population, held, policy_file=policy)
+            result = anonymize_table(
                 held.source,
-                policy=rules,
+                policy=loaded,
                 target=target,
                 final=output,
                 population=compared,
@@ -98,26 +100,30 @@ def anonymize(
             )
             progress("judging the result")
             staged = reopen()
-            verdict = rules.judge(staged, population=compared, fingerprint=True)
+            verdict = loaded.judge(staged, population=compared, fingerprint=True)
             if verdict.passed:
                 progress("writing")
-                end_if_told()
-                staged.publish(output, columns=rules.rules.released, verify=same_data(rules, verdict))
+                exit_if_terminated()
+                staged.publish(output, columns=loaded.rules.released, verify=verify_fingerprint(loaded, verdict))
         if plan and result.plan and verdict.passed:
-            _save(result.plan, plan)
+            _save_plan(result.plan, plan)
         if report:
-            progress("drawing the report")
-            from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
+            progress("writing the report")
+            from privacy_plugin.report import write_report  # its chart libraries load slowly
 
-            verdicts = [("as it is", rules.judge(source, population=others)), ("anonymized", verdict)]
-            write_report(report, policy=rules, verdicts=verdicts, plan=result.result)
+            verdicts = [("as it is", loaded.judge(source, population=others)), ("anonymized", verdict)]
+            write_report(report, policy=loaded, verdicts=verdicts, plan=result.result)
     show_anonymized(terminal, result, again=saved is not None)
-    written = {"output": output if verdict.passed else None, "plan file": plan, "report": report}
+    written = {
+        "output": output if verdict.passed else None,
+        "plan file": plan if verdict.passed else None,
+        "report": report,
+    }
     show_outcome(terminal, result, verdict, written)
     return exit_code(verdict)
 
 
-def _save(plan: "PlanResult", path: Path) -> None:
+def _save_plan(plan: "PlanResult", path: Path) -> None:
     try:
         plan.save(path)
     except OSError as problem:

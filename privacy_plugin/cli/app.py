@@ -1,4 +1,4 @@
-"""The commands together: `privacy-plugin init | hierarchy | check | anonymize | report | ledger | demo`."""
+"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | ledger | demo`."""
 
 from typing import Annotated
 
@@ -19,8 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Privacy gates for data pipelines: measure how private a table is, make it more private, hold the gate "
-    "until it is. Exit codes: 0 passed, 1 a requirement failed, 2 bad usage or input.",
+    help="Privacy gates for data pipelines: measure how private a table is, make it more private, keep the gate "
+    "closed until it is. Exit codes: 0 passed, 1 a requirement failed, 2 bad usage or input.",
     epilog="Start with `privacy-plugin init data.csv --output policy.yaml`, review the policy, then "
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
@@ -29,8 +29,8 @@ for function in (init, hierarchy, check, anonymize, report, ledger, demo):
     app.command()(function)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(privacy_plugin.__version__)
         raise typer.Exit
 
@@ -38,7 +38,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that come before a command."""
+    """Handle the options before the command name."""

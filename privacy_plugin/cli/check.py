@@ -1,4 +1,4 @@
-"""`check`: judge a table by a policy."""
+"""`check`: judge a table against a policy."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from privacy_plugin.gate.verdict import Verdict
     from privacy_plugin.policy.policy import Policy
 
-Partition = Annotated[str | None, typer.Option(help="Partition key of this table.", show_default=False)]
+Partition = Annotated[
+    str | None, typer.Option(help="The partition key of this table, for the certificate.", show_default=False)
+]
 
 
 @command
@@ -39,10 +41,10 @@ def check(
     reveal: Reveal = False,
     as_json: Json = False,
 ) -> int:
-    """Check a table against a policy: exit 0 if it passed, 1 if a requirement failed, 2 if something was not checked.
+    """Check a table against a policy: exit code 0 passed, 1 failed, 2 not evaluated.
 
-    Says for every requirement that is not met how many people are affected, what an attacker could do and what
-    would fix it. No value of the table is shown without --reveal.
+    For every requirement that fails, the output shows how many people are affected, what an attacker could do, and
+    what would fix it. Values of the table appear only with --reveal.
 
     For example:
 
@@ -50,25 +52,25 @@ def check(
     - `privacy-plugin check visits.parquet -p policy.yaml --certificate-folder certificates --json`
     - `privacy-plugin check -p policy.yaml --url sqlite:///clinic.db --table visits --population register`
     """
-    from privacy_plugin.cli.inputs import ledger_for, open_input, open_population, without_identifiers
-    from privacy_plugin.cli.results import exit_code, show_verdict, without_identifiers_hint
+    from privacy_plugin.cli.inputs import open_input, open_population, use_ledger, without_identifiers
+    from privacy_plugin.cli.results import exit_code, identifiers_hint, show_verdict
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.measuring.measure import reporting
     from privacy_plugin.policy.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    rules = Policy.load(policy)
+    loaded = Policy.load(policy)
     opened = open_input(data, url, table)
-    others = open_population(rules, population, opened, policy_file=policy)
-    source = without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
-    asked = len(rules.requirements)
-    words = f"judging {opened.name} by {asked} requirement{'' if asked == 1 else 's'}"
+    others = open_population(loaded, population, opened, policy_file=policy)
+    source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
+    number = len(loaded.requirements)
+    message = f"judging {opened.name} against {number} requirement{'' if number == 1 else 's'}"
     with (
-        terminal.working(words) as say,
-        reporting(lambda share, _: say(f"{words}: {share:.0%}")),
-        ledger_for(rules, ledger),
+        terminal.show_progress(message) as progress,
+        reporting(lambda share, _: progress(f"{message}: {share:.0%}")),
+        use_ledger(loaded, ledger),
     ):
-        verdict = rules.judge(
+        verdict = loaded.judge(
             source, population=others, partition=partition, fingerprint=certificate_folder is not None
         )
     recorded: dict[str, Any] = {"certificate": None}
@@ -76,21 +78,21 @@ def check(
         store = CertificateStore(certificate_folder)
         store.record(verdict)
         recorded["certificate"] = str(store.path(verdict.dataset, partition))
-    show_verdict(terminal.people, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
+    show_verdict(terminal.console, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
     if recorded["certificate"]:
-        terminal.say(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
-    if hint := without_identifiers_hint(rules.rules, verdict):
-        terminal.note(hint)
-    _say_what_changes_it(terminal, rules, verdict)
-    terminal.result({**verdict.to_dict(reveal=reveal), **recorded})
+        terminal.print_line(f"{'certificate' if verdict.passed else 'refusal'}: {recorded['certificate']}")
+    if hint := identifiers_hint(loaded.rules, verdict):
+        terminal.print_note(hint)
+    _suggest_anonymize(terminal, loaded, verdict)
+    terminal.print_json({**verdict.to_dict(reveal=reveal), **recorded})
     return exit_code(verdict)
 
 
-def _say_what_changes_it(terminal: Terminal, rules: "Policy", verdict: "Verdict") -> None:
-    """Name the command that may open the gate, where it costs no budget and has the hierarchies that it needs.
+def _suggest_anonymize(terminal: Terminal, loaded: "Policy", verdict: "Verdict") -> None:
+    """Suggest `anonymize` after a failure, if it spends no budget and every quasi-identifier has a hierarchy.
 
-    What could not be evaluated (l-diversity of people with several rows) would stop that command too.
+    A requirement that could not be evaluated (l-diversity of people with several rows) would stop that command too.
     """
     failed = verdict.evaluated and not verdict.passed
-    if failed and rules.method == "generalize" and set(rules.quasi_identifiers) <= set(rules.hierarchies):
-        terminal.note("to generalize the table until it meets the policy: privacy-plugin anonymize")
+    if failed and loaded.method == "generalize" and set(loaded.quasi_identifiers) <= set(loaded.hierarchies):
+        terminal.print_note("to generalize the table until it meets the policy: privacy-plugin anonymize")

@@ -8,15 +8,15 @@ import typer
 from privacy_plugin.cli.terminal import Terminal, command
 
 Rows = Annotated[int, typer.Option(min=500, help="How many visits to generate.")]
-Folder = Annotated[Path, typer.Option(help="Where the warehouse, the certificates and the reports go.")]
+Folder = Annotated[Path, typer.Option(help="The folder for the warehouse, the certificates and the reports.")]
 
 
 @command
 def demo(rows: Rows = 1_000_000, folder: Folder = Path("demo-output")) -> int:
-    """Run the reference pipeline: a red gate, the anonymization, a green gate, a certified release, a report.
+    """Run the reference pipeline: a failed gate, anonymization, a passed gate, a certified release, a report.
 
-    Generates a hospital and the register of the people around it in an embedded database, and runs the same Dagster
-    jobs that `dagster dev -m privacy_plugin.demo.definitions` shows in the browser. Needs the extra `dagster`.
+    Generates hospital visits and a population register in an embedded database, and runs the same Dagster jobs that
+    `dagster dev -m privacy_plugin.demo.definitions` shows in the browser. Needs the extra `dagster`.
 
     For example:
 
@@ -25,4 +25,4 @@ def demo(rows: Rows = 1_000_000, folder: Folder = Path("demo-output")) -> int:
     """
     from privacy_plugin.demo.run import run_demo  # Dagster takes seconds to load
 
-    return run_demo(folder=folder, rows=rows, console=Terminal().people)
+    return run_demo(folder=folder, rows=rows, console=Terminal().console)

@@ -63,19 +63,19 @@ def hierarchy(
 
     terminal = Terminal()
     counted = _frequencies(column, data, url, table)
-    text = _read(policy)
+    text = _read_policy(policy)
     if new is not None or propose:
         if new is not None and propose:
-            raise ParameterError("give either --set or --propose, not both")
-        specification = _proposed(counted, reveal=reveal) if propose else _rule(new or "")
-        _replace(policy, text, column, specification)
-        terminal.say(f"written to {policy}")
+            raise ParameterError("pass either --set or --propose, not both")
+        specification = _propose_rule(counted, reveal=reveal) if propose else _parse_rule(new or "")
+        _replace_hierarchy(policy, text, column, specification)
+        terminal.print_line(f"policy: {policy}")
     else:
-        specification = _of_policy(text, column)
+        specification = _find_hierarchy(text, column)
     shown = hierarchy_from_specification(specification, folder=policy.parent)
-    terminal.people.print(_levels(shown, counted, column, reveal=reveal))
+    terminal.console.print(_levels_table(shown, counted, column, reveal=reveal))
     if not reveal:
-        terminal.note("labels are shown with --reveal")
+        terminal.print_note("labels are shown with --reveal")
     return PASSED
 
 
@@ -87,75 +87,77 @@ def _frequencies(column: str, data: Path | None, url: str | None, table: str | N
     return open_input(data, None if data else url, table).source.frequencies([column])
 
 
-def _read(policy: Path) -> str:
+def _read_policy(policy: Path) -> str:
     try:
         return policy.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise PolicyError(f"cannot read the policy {str(policy)!r}: {describe_error(problem)}") from None
 
 
-def _of_policy(text: str, column: str) -> Any:
-    entry = (_loaded(text).get("columns") or {}).get(column)
+def _find_hierarchy(text: str, column: str) -> Any:
+    entry = (_load_policy(text).get("columns") or {}).get(column)
     found = entry.get("hierarchy") if isinstance(entry, dict) else None
     if found is None:
-        raise PolicyError(f"the policy has no hierarchy for column {column!r}; give one with --set or --propose")
+        raise PolicyError(f"the policy has no hierarchy for column {column!r}; add one with --set or --propose")
     return found
 
 
-def _loaded(text: str) -> dict[str, Any]:
+def _load_policy(text: str) -> dict[str, Any]:
     import yaml
 
-    from privacy_plugin.policy.strict_yaml import fault, read_plain
+    from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
 
     try:
-        loaded = read_plain(text)
+        loaded = load_yaml(text)
     except yaml.YAMLError as problem:
-        raise PolicyError(f"the policy is not valid YAML: {fault(problem)}") from None
+        raise PolicyError(f"the policy is not valid YAML: {describe_yaml_error(problem)}") from None
     if not isinstance(loaded, dict):
-        raise PolicyError("a policy is a mapping with the keys dataset, columns and requirements")
+        raise PolicyError("a policy must be a mapping with the keys dataset, columns and requirements")
     return loaded
 
 
-def _rule(given: str) -> Any:
-    """Read a rule as a policy writes it; what is not a mapping is the name of a file."""
+def _parse_rule(given: str) -> Any:
+    """Parse a rule as a policy writes it; a string is the name of a file."""
     import yaml
 
-    from privacy_plugin.policy.strict_yaml import read_plain
+    from privacy_plugin.policy.strict_yaml import load_yaml
 
     try:
-        return read_plain(given)
+        return load_yaml(given)
     except yaml.YAMLError:
         raise ParameterError("--set takes a hierarchy as a policy writes it, such as 'vocabulary: countries'") from None
 
 
-def _proposed(counted: "FrequencyTable | None", *, reveal: bool) -> Any:
-    from privacy_plugin.proposals.column_profile import profile
+def _propose_rule(counted: "FrequencyTable | None", *, reveal: bool) -> Any:
+    from privacy_plugin.proposals.column_profile import profile_column
     from privacy_plugin.proposals.hierarchies import propose_hierarchy
 
     if counted is None:
-        raise ParameterError("--propose looks at the table; give --data, or --url and --table")
-    found = propose_hierarchy(profile(counted), counted, reveal=reveal).specification
+        raise ParameterError("--propose needs the table; pass --data, or --url and --table")
+    found = propose_hierarchy(profile_column(counted), counted, reveal=reveal).specification
     if found is None:
         raise ParameterError("no hierarchy can be proposed for these values; write one with --set")
     return found
 
 
-def _replace(policy: Path, text: str, column: str, specification: Any) -> None:
-    """Write the policy anew, if the hierarchy can be built."""
+def _replace_hierarchy(policy: Path, text: str, column: str, specification: Any) -> None:
+    """Write the edited policy if the hierarchy can be built."""
     from privacy_plugin.atomic_write import write_atomically
     from privacy_plugin.policy.editing import with_hierarchy
     from privacy_plugin.requirements.specification import hierarchy_from_specification
 
-    _loaded(text)
+    _load_policy(text)
     hierarchy_from_specification(specification, folder=policy.parent)
     write_atomically(policy, with_hierarchy(text, column, specification))
 
 
-def _levels(shown: "Hierarchy", counted: "FrequencyTable | None", column: str, *, reveal: bool) -> RichTable | Text:
+def _levels_table(
+    shown: "Hierarchy", counted: "FrequencyTable | None", column: str, *, reveal: bool
+) -> RichTable | Text:
     values = counted.dictionaries[0] if counted is not None else getattr(shown, "values", None)
     if values is None:
         rule = ", ".join(shown.specification)
-        return Text(f"{column}: {rule}, {shown.height} levels above the values; give --data to count their groups")
+        return Text(f"{column}: {rule}, {shown.height} levels above the values; pass --data to count their groups")
     levels = shown.levels(values, column=column, reveal=reveal)
     table = RichTable(box=box.SIMPLE, pad_edge=False, title=Text(column), title_justify="left")
     for head in ("level", "groups", *(("smallest group",) if counted is not None else ())):

@@ -1,4 +1,4 @@
-"""`init`: propose a policy for a table nobody has described yet."""
+"""`init`: propose a policy for a table."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write the proposal here. Default: standard output.", show_default=False),
+    typer.Option("--output", "-o", help="The policy file to write. Default: standard output.", show_default=False),
 ]
 Dataset = Annotated[
-    str | None, typer.Option(help="The name of the dataset in the policy. Default: the file's or the table's name.")
+    str | None, typer.Option(help="The name of the dataset in the policy. Default: the name of the file or table.")
 ]
 RevealValues = Annotated[
     bool,
@@ -30,8 +30,8 @@ Header = Annotated[
     bool,
     typer.Option(
         "--header",
-        help="Treat the first line as column names even though it looks like data. Without a real line of names, one "
-        "person's values would appear in the proposal.",
+        help="The first line names the columns although it looks like data. If that is wrong, the proposal shows "
+        "one person's values.",
     ),
 ]
 
@@ -41,8 +41,8 @@ GroupBy = Annotated[
     typer.Option(
         "--group-by",
         metavar="SENSITIVE_COLUMN",
-        help="Group the values of short text columns by how they go along with this sensitive column. The hierarchies "
-        "then depend on secrets, and list values: needs --reveal.",
+        help="Group the values of short text columns by their association with this sensitive column. The hierarchies "
+        "then depend on sensitive values and list values: needs --reveal.",
     ),
 ]
 
@@ -59,10 +59,10 @@ def init(
     reveal: RevealValues = False,
     force: Force = False,
 ) -> int:
-    """Propose a policy: a role for every column, with the reason and what was measured.
+    """Propose a policy: a role for every column, with the reason and the measurements.
 
-    The proposal is for a person to review. Gates reject it until you delete the line `unreviewed`. Columns with
-    unclear roles are commented out, and the gate stays closed until they have one. Nothing but --output is written.
+    Review the proposal: every gate rejects it until you delete the line `unreviewed`. Columns with unclear roles are
+    commented out, and the gate stays closed until they have a role. Only --output is written.
 
     For example:
 
@@ -77,47 +77,49 @@ def init(
     terminal = Terminal()
     require_free_files([output], read=[data], force=force)
     opened = open_input(data, url, table)
-    with terminal.working("reading the columns") as progress:
+    with terminal.show_progress("reading the columns") as progress:
         name = dataset or opened.name
         proposal = propose(
             opened.source, dataset=name, reveal=reveal, header=header, group_by=group_by, progress=progress
         )
-    terminal.notes.print(_summary(proposal))
+    terminal.notes.print(_summary_table(proposal))
     text = policy_text(proposal)
     if output is None:
         typer.echo(text)
     else:
-        _write(output, text)
-        terminal.note(f"written to {output}", style="bold")
+        _write_text(output, text)
+        terminal.print_note(f"policy: {output}", style="bold")
     undecided = proposal.named(None)
     if undecided:
-        terminal.note(f"without a role, for you to decide: {', '.join(undecided)}", style="yellow")
-    terminal.note("This is a proposal: every gate refuses it until you have reviewed it and removed 'unreviewed'.")
+        terminal.print_note(f"columns without a role, for you to decide: {', '.join(undecided)}", style="yellow")
+    terminal.print_note(
+        "This is a proposal: every gate rejects it until you have reviewed it and deleted the line 'unreviewed'."
+    )
     return PASSED
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise ParameterError(f"cannot write {str(path)!r}: {describe_error(problem)}") from None
 
 
-def _summary(proposal: "Proposal") -> RichTable:
+def _summary_table(proposal: "Proposal") -> RichTable:
     table = RichTable(box=box.SIMPLE, pad_edge=False)
     for head in ("column", "proposed role", "values"):
         table.add_column(head)
-    table.add_column("unique by it alone", justify="right")
-    table.add_column("it adds", justify="right")
+    table.add_column("unique alone", justify="right")
+    table.add_column("added unique", justify="right")
     for column in proposal.columns:
-        gained = None
+        added = None
         if column.unique_with is not None and column.unique_without is not None:
-            gained = column.unique_with - column.unique_without
+            added = column.unique_with - column.unique_without
         table.add_row(
             Text(column.name),
             Text(column.role or "to be decided", style="" if column.role else "yellow"),
             f"{column.profile.distinct:,}",
             "" if column.unique_alone is None else f"{column.unique_alone:.1%}",
-            "" if gained is None else f"{gained:+.1%}",
+            "" if added is None else f"{added:+.1%}",
         )
     return table

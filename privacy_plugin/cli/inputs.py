@@ -1,4 +1,4 @@
-"""Open what a command was given: a file, or a table of a database."""
+"""Open the inputs of a command: a file, or a table of a database, and the population and ledger of the policy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,24 +17,27 @@ from privacy_plugin.sources.without_columns import WithoutColumns
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """An opened table, and the database it lies in, if it does."""
+    """An opened table, with its database if it has one.
+
+    Reads go through `session` where one is set (one connection, one snapshot), else through `engine`.
+    """
 
     source: Source
     name: str
     engine: sa.Engine | None = None
-    session: sa.Connection | None = None  # the one connection through which all is read, if there is one
+    session: sa.Connection | None = None
 
-    def beside(self, name: str) -> Source:
+    def open_table(self, name: str) -> Source:
         """Open another table of the same database, or another file."""
         bind = self.session or self.engine
         return open_source(Path(name)) if bind is None else sql_table(bind, name)
 
-    def exists(self, name: str) -> bool:
-        """Tell whether there is such a table beside this one, or such a file."""
+    def has_table(self, name: str) -> bool:
+        """Return whether the same database has this table, or this file exists."""
         if self.engine is None:
             return Path(name).exists()
         try:
-            return bool(self.beside(name).columns)
+            return bool(self.open_table(name).columns)
         except SourceError:
             return False
 
@@ -44,54 +47,54 @@ def open_input(data: Path | None, url: str | None, table: str | None) -> Input:
     if data is not None and table is None:
         return Input(source=open_source(data), name=data.stem)
     if data is None and url and table:
-        engine = _engine(url)
+        engine = _create_engine(url)
         return Input(source=sql_table(engine, table), name=table, engine=engine)
-    raise ParameterError("give either a file, or --url and --table together")
+    raise ParameterError("pass either a file, or --url together with --table")
 
 
 def open_population(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:
-    """Open the population, if there is one."""
+    """Open the population, if the command or the policy names one."""
     name = population_name(policy, given, data, policy_file=policy_file)
-    return None if name is None else data.beside(name)
+    return None if name is None else data.open_table(name)
 
 
 def open_compared(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:
-    """Open the second table for what is made from `data`: without a name, an original is the data itself."""
+    """Open the second table for a release made from `data`: without a name, the original is the data itself."""
     named = open_population(policy, given, data, policy_file=policy_file)
     return data.source if named is None and policy.rules.compares_with_original else named
 
 
 def population_name(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> str | None:
-    """Return the population that was given, or the one that the policy names where a requirement needs it."""
+    """Return the given population, else the one that the policy names if a requirement needs it."""
     if given is not None:
         return given
-    if not policy.rules.compares or policy.population is None:
+    if not policy.rules.needs_population or policy.population is None:
         return None
     return policy.population if data.engine else str(policy_file.parent / policy.population)
 
 
-def _engine(given: str) -> sa.Engine:
-    """Make an engine; a message never holds the URL, which may hold a password."""
+def _create_engine(given: str) -> sa.Engine:
+    """Create an engine; error messages leave the URL out, because it may contain a password."""
     try:
         url = parse_url(given)
         file = find_database_file(url)
         if file and not Path(file).exists():
-            raise SourceError(f"there is no database file {file!r}")
+            raise SourceError(f"the database file {file!r} does not exist; check --url")
         return sa.create_engine(url, hide_parameters=True)
     except (sa.exc.ArgumentError, ImportError, ValueError) as problem:
         raise SourceError(
-            f"the URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as duckdb:///file.duckdb, "
-            "sqlite:///file.db or postgresql+psycopg://host/database, with its driver installed"
+            f"cannot use the URL ({type(problem).__name__}); pass a SQLAlchemy URL such as duckdb:///file.duckdb, "
+            "sqlite:///file.db or postgresql+psycopg://host/database, and install its driver"
         ) from None
 
 
 @contextmanager
-def ledger_for(policy: Policy, address: str | None) -> Iterator[None]:
-    """Let a policy that asks a ledger ask the one that was named; without a name, the requirement says what to do."""
-    with using_ledger(address) if policy.rules.asks_ledger and address else nullcontext():
+def use_ledger(policy: Policy, address: str | None) -> Iterator[None]:
+    """Use the ledger at this address if the policy needs one; without an address, judging reports what is missing."""
+    with using_ledger(address) if policy.rules.needs_ledger and address else nullcontext():
         yield
 
 
 def without_identifiers(source: Source, policy: Policy) -> Source:
-    """Show a source without the identifiers that its policy names."""
+    """Return the source without the identifier columns of the policy."""
     return WithoutColumns(source, policy.rules.columns("identifier"))

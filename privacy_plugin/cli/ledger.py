@@ -1,4 +1,4 @@
-"""`ledger`: what randomized releases have spent of every dataset's privacy budget, and what is left."""
+"""`ledger`: the privacy budget of every dataset: cap, spent and remaining."""
 
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import Spend
     from privacy_plugin.ledger.budget import Budget
 
-Dataset = Annotated[
-    str | None, typer.Option(help="The dataset, as policies name it. Default: all.", show_default=False)
-]
-Unit = Annotated[str, typer.Option("--privacy-unit", help="What the budget protects: one row, one patient, one cell.")]
+Dataset = Annotated[str | None, typer.Option(help="The dataset name of the policy. Default: all.", show_default=False)]
+Unit = Annotated[str, typer.Option("--privacy-unit", help="What the budget protects: row, patient, cell.")]
 SetCap = Annotated[
     str | None,
     typer.Option(
-        "--set-cap", metavar="EPSILON", help="Set the epsilon that may be spent in all, such as 1.", show_default=False
+        "--set-cap", metavar="EPSILON", help="Set the total epsilon that may be spent, such as 1.", show_default=False
     ),
 ]
-Delta = Annotated[str, typer.Option(help="With --set-cap: the delta that may be spent in all, such as 1e-6.")]
+Delta = Annotated[str, typer.Option(help="With --set-cap: the total delta that may be spent, such as 1e-6.")]
 
 
 @command
@@ -38,12 +36,12 @@ def ledger(
     delta: Delta = "0",
     as_json: Json = False,
 ) -> int:
-    """Show the privacy budget of every dataset: the cap, what is spent, what is left, and every spend.
+    """Show the privacy budget of every dataset: cap, spent, remaining, and every spend.
 
-    Randomized methods (`epsilon_safe_lattice`, `synthesize`, `randomized_response`) spend from a ledger, and nothing
-    can be spent before a cap was set. Epsilons and deltas add up, and what is spent never comes back. `reserved` means
-    that a release began and its end was never seen: it counts in full, because it may have been shown to somebody.
-    Lowering a cap below what is spent closes the dataset.
+    Randomized methods (`epsilon_safe_lattice`, `synthesize`, `randomized_response`) spend from a ledger, and only
+    after a cap was set. Epsilons and deltas add up, and spent budget never returns. `reserved` means that a release
+    began and never finished: it counts in full, because its result may have been seen. A cap below the spent budget
+    closes the dataset.
 
     For example:
 
@@ -55,37 +53,37 @@ def ledger(
     from privacy_plugin.ledger.in_use import LEDGER_VARIABLE
 
     if not ledger:
-        raise ParameterError(f"which ledger? Give --ledger sqlite:///ledger.db, or set {LEDGER_VARIABLE}")
+        raise ParameterError(f"no ledger given; pass --ledger sqlite:///ledger.db, or set {LEDGER_VARIABLE}")
     if set_cap is not None and dataset is None:
-        raise ParameterError("a cap belongs to a dataset; give --dataset")
+        raise ParameterError("--set-cap needs --dataset: a cap belongs to one dataset")
     terminal = Terminal(as_json=as_json)
-    cap = None if set_cap is None else Budget.of(_number(set_cap, "--set-cap"), _number(delta, "--delta"))
-    books = BudgetLedger(ledger, create=cap is not None)
+    cap = None if set_cap is None else Budget.of(_parse_number(set_cap, "--set-cap"), _parse_number(delta, "--delta"))
+    budget_ledger = BudgetLedger(ledger, create=cap is not None)
     if cap is not None and dataset is not None:
-        books.set_cap(dataset=dataset, unit=privacy_unit, epsilon=cap.epsilon, delta=cap.delta)
-    entries = books.entries(dataset=dataset)
-    caps = books.caps()
+        budget_ledger.set_cap(dataset=dataset, unit=privacy_unit, epsilon=cap.epsilon, delta=cap.delta)
+    entries = budget_ledger.entries(dataset=dataset)
+    caps = budget_ledger.caps()
     if dataset is not None and dataset not in {known for known, _, _ in caps}:
         raise ParameterError(
-            unknown_name("dataset", dataset, {known for known, _, _ in caps}) + "; a cap makes it known"
+            unknown_name("dataset", dataset, {known for known, _, _ in caps}) + "; set its cap first with --set-cap"
         )
-    budgets = [_budget(known, unit, cap, entries) for known, unit, cap in caps if dataset in (None, known)]
-    _show(terminal, budgets, entries)
-    terminal.result({"budgets": budgets, "entries": [entry.to_dict() for entry in entries]})
+    budgets = [_budget_row(known, unit, cap, entries) for known, unit, cap in caps if dataset in (None, known)]
+    _show_budgets(terminal, budgets, entries)
+    terminal.print_json({"budgets": budgets, "entries": [entry.to_dict() for entry in entries]})
     return PASSED
 
 
-def _number(text: str, what: str) -> Decimal | str:
-    """Read a number as it is written: 1, 0.5, 1e-6 or 1/3."""
+def _parse_number(text: str, option: str) -> Decimal | str:
+    """Parse a number exactly as written: 1, 0.5, 1e-6 or 1/3."""
     if "/" in text:
         return text
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ParameterError(f"{what} must be a number such as 1, 1e-6 or 1/3") from None
+        raise ParameterError(f"{option} must be a number such as 1, 1e-6 or 1/3") from None
 
 
-def _budget(dataset: str, unit: str, cap: "Budget", entries: tuple["Spend", ...]) -> dict[str, Any]:
+def _budget_row(dataset: str, unit: str, cap: "Budget", entries: tuple["Spend", ...]) -> dict[str, Any]:
     from privacy_plugin.ledger.budget import composed
 
     own = [entry for entry in entries if (entry.dataset, entry.unit) == (dataset, unit)]
@@ -99,35 +97,35 @@ def _budget(dataset: str, unit: str, cap: "Budget", entries: tuple["Spend", ...]
     }
 
 
-def _show(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple["Spend", ...]) -> None:
+def _show_budgets(terminal: Terminal, budgets: list[dict[str, Any]], entries: tuple["Spend", ...]) -> None:
     if not budgets:
-        terminal.say("no budget was set yet; set one with --dataset and --set-cap")
+        terminal.print_line("no dataset has a budget yet; set one with --dataset and --set-cap")
         return
-    table = _table("dataset", "unit", "cap", "spent", "remaining")
+    table = _empty_table("dataset", "unit", "cap", "spent", "remaining")
     for budget in budgets:
-        amounts = (_amount(budget[name]) for name in ("cap", "spent", "remaining"))
+        amounts = (_format_budget(budget[name]) for name in ("cap", "spent", "remaining"))
         table.add_row(Text(budget["dataset"]), Text(budget["unit"]), *amounts)
-    terminal.people.print(table)
+    terminal.console.print(table)
     if entries:
-        spends = _table("when", "dataset", "unit", "spent", "mechanism", "")
+        spends = _empty_table("when", "dataset", "unit", "spent", "mechanism", "")
         for entry in entries:
             status = entry.status + (", test generator: not private" if entry.private is False else "")
-            texts = (entry.dataset, entry.unit, _amount(entry.budget.to_dict()), entry.mechanism, status)
+            texts = (entry.dataset, entry.unit, _format_budget(entry.budget.to_dict()), entry.mechanism, status)
             spends.add_row(entry.reserved_at[:19], *(Text(text) for text in texts))
-        terminal.people.print(spends)
+        terminal.console.print(spends)
 
 
-def _table(*heads: str) -> Table:
+def _empty_table(*heads: str) -> Table:
     table = Table(box=box.SIMPLE, pad_edge=False)
     for head in heads:
         table.add_column(head, overflow="fold", no_wrap=head == "when")
     return table
 
 
-def _amount(written: dict[str, Any]) -> str:
-    return f"epsilon {_short(written['epsilon'])}, delta {_short(written['delta'])}"
+def _format_budget(written: dict[str, Any]) -> str:
+    return f"epsilon {_format_amount(written['epsilon'])}, delta {_format_amount(written['delta'])}"
 
 
-def _short(number: Any) -> str:
-    """Write an amount for people; --json has it exactly."""
+def _format_amount(number: Any) -> str:
+    """Format an amount to six digits; --json prints it exactly."""
     return number if isinstance(number, str) else f"{number:.6g}"

@@ -1,11 +1,11 @@
-"""The arguments that commands share."""
+"""Arguments and options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_DATA = "The table: a .csv, .tsv or .parquet file. Or leave it out and give --url and --table."
+_DATA = "The table: a .csv, .tsv or .parquet file. For a database, pass --url and --table instead."
 
 Data = Annotated[Path | None, typer.Argument(metavar="DATA", help=_DATA, show_default=False)]
 Url = Annotated[
@@ -13,17 +13,19 @@ Url = Annotated[
     typer.Option(
         envvar="PRIVACY_PLUGIN_URL",
         show_envvar=True,
-        help="SQLAlchemy URL of a DuckDB, SQLite or PostgreSQL database, instead of a file.",
+        help="SQLAlchemy URL of a DuckDB, SQLite or PostgreSQL database.",
         show_default=False,
     ),
 ]
-Table = Annotated[str | None, typer.Option(help="The table of that database: name or schema.name.", show_default=False)]
-PolicyFile = Annotated[Path, typer.Option("--policy", "-p", help="The policy (YAML).", show_default=False)]
+Table = Annotated[
+    str | None, typer.Option(help="The table of that database: table or schema.table.", show_default=False)
+]
+PolicyFile = Annotated[Path, typer.Option("--policy", "-p", help="The policy file (YAML).", show_default=False)]
 Population = Annotated[
     str | None,
     typer.Option(
-        help="The table to compare with, the population or the original of a generated table: a file, or a table of "
-        "the same database. Default: the one that the policy names, where a requirement needs it.",
+        help="The second table of requirements that compare: the population, or the original of a generated table. A "
+        "file, or a table of the same database. Default: the population that the policy names.",
         show_default=False,
     ),
 ]
@@ -32,18 +34,18 @@ Ledger = Annotated[
     typer.Option(
         envvar="PRIVACY_PLUGIN_LEDGER",
         show_envvar=True,
-        help="SQLAlchemy URL of the privacy budget ledger (SQLite or PostgreSQL), where the policy needs one.",
+        help="SQLAlchemy URL of the privacy budget ledger (SQLite or PostgreSQL), if the policy needs one.",
         show_default=False,
     ),
 ]
 WithoutIdentifiers = Annotated[
     bool,
-    typer.Option("--without-identifiers", help="Judge the table as it would be without its identifier columns."),
+    typer.Option("--without-identifiers", help="Judge the table without its identifier columns."),
 ]
 CertificateFolder = Annotated[
     Path | None,
-    typer.Option(help="Record the verdict here, signed, for whoever releases the table.", show_default=False),
+    typer.Option(help="Write the signed verdict to this folder; a release checks it.", show_default=False),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on standard output.")]
-Reveal = Annotated[bool, typer.Option("--reveal", help="Show values of the table: which classes are the worst.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else to standard output.")]
+Reveal = Annotated[bool, typer.Option("--reveal", help="Show the worst classes with their values.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]

@@ -1,4 +1,4 @@
-"""What a command writes: which outputs are allowed, and where a result waits until it is judged."""
+"""What a command writes: which outputs are allowed, and where a result is staged until it has been judged."""
 
 import secrets
 import tempfile
@@ -21,18 +21,20 @@ from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 Place = str | Path | None
 
+Staging = tuple[Input, str, Callable[[], Source]]
+
 
 def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force: bool) -> None:
-    """Refuse files that cannot be written, that this command reads, and, unless told to, that are there already."""
+    """Raise if an output file cannot be written, is an input of the command, or exists already without `force`."""
     inputs = [Path(place) for place in read if place is not None]
     outputs: list[Path] = []
     for path in (Path(place) for place in written if place is not None):
         if not path.parent.is_dir():
-            raise ParameterError(f"there is no folder {str(path.parent)!r} to write {path.name!r} into")
-        if any(_same(path, other) for other in inputs):
+            raise ParameterError(f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not exist")
+        if any(_is_same_file(path, other) for other in inputs):
             raise ParameterError(f"{str(path)!r} is also an input of this command; write to another file")
-        if any(_same(path, other) for other in outputs):
-            raise ParameterError(f"{str(path)!r} is written twice by this command; name two files")
+        if any(_is_same_file(path, other) for other in outputs):
+            raise ParameterError(f"this command would write {str(path)!r} twice; name two different files")
         if path.is_dir():
             raise ParameterError(f"{str(path)!r} is a folder; name a file")
         _require_free(str(path), exists=path.exists(), force=force)
@@ -40,36 +42,42 @@ def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force
 
 
 def require_free_output(
-    opened: Input, output: str, *, beside: Iterable[Place], tables: Iterable[Place], files: Iterable[Place], force: bool
+    opened: Input,
+    output: str,
+    *,
+    written: Iterable[Place],
+    tables: Iterable[Place],
+    files: Iterable[Place],
+    force: bool,
 ) -> None:
-    """Refuse a table, and files beside it, that must not be written; `tables` and `files` are what the command reads.
+    """Raise if the output table or one of the other `written` files is an input or exists already without `force`.
 
-    A database's table is no file.
+    `tables` and `files` are the inputs of the command. With a database, tables and files are compared separately.
     """
     if opened.engine is None:
         require_format(Path(output))
-        require_free_files([output, *beside], read=[*tables, *files], force=force)
+        require_free_files([output, *written], read=[*tables, *files], force=force)
         return
-    known = {_full_name(opened.engine, str(table)) for table in tables if table is not None}
-    if _full_name(opened.engine, output) in known:
+    known = {_qualified_name(opened.engine, str(table)) for table in tables if table is not None}
+    if _qualified_name(opened.engine, output) in known:
         raise ParameterError(f"{output!r} is also an input of this command; write to another table")
-    _require_free(output, exists=opened.exists(output), force=force)
-    require_free_files(beside, read=files, force=force)
+    _require_free(output, exists=opened.has_table(output), force=force)
+    require_free_files(written, read=files, force=force)
 
 
 def _require_free(place: str, *, exists: bool, force: bool) -> None:
     if exists and not force:
-        raise ParameterError(f"{place!r} exists already; name another, or give --force to replace it")
+        raise ParameterError(f"{place!r} exists already; name another output, or pass --force to replace it")
 
 
-def _same(path: Path, other: Path) -> bool:
+def _is_same_file(path: Path, other: Path) -> bool:
     if path.exists() and other.exists():
         return path.samefile(other)
     return path.resolve() == other.resolve()
 
 
-def _full_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
-    """Return schema and table as most databases compare them; where they tell case apart, refusing is the safe side."""
+def _qualified_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
+    """Return schema and table in lower case; a case-sensitive database then refuses too much, never too little."""
     parts = split_name(name)[-2:]
     if len(parts) == 2:
         return tuple(part.casefold() for part in parts)
@@ -78,12 +86,13 @@ def _full_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
     return tuple(part.casefold() for part in (schema, *parts))
 
 
-Waiting = tuple[Input, str, Callable[[], Source]]
-
-
 @contextmanager
-def waiting_place(opened: Input, output: str) -> Iterator[Waiting]:
-    """Give the input as it is read from there, the place, and how to open what was written; it is gone afterwards."""
+def stage_output(opened: Input, output: str) -> Iterator[Staging]:
+    """Yield the input to read, the name of the staging file or table, and a function that opens what was staged.
+
+    Other users cannot read the staging file or table, and it is removed at the end. In a database all happens in one
+    transaction: if it fails or is interrupted, nothing remains.
+    """
     if opened.engine is None:
         path = Path(output)
         with _private_folder(path.parent) as folder:
@@ -93,32 +102,32 @@ def waiting_place(opened: Input, output: str) -> Iterator[Waiting]:
     with redact_driver_errors(opened.engine, "writing"), connect(opened.engine) as connection:
         if dialect.isolation:
             connection.execution_options(isolation_level=dialect.isolation)
-        # readers of the output's schema must not see a table that no gate has judged; where a dialect has no schema
-        # for temporary tables, the open transaction hides it
+        # Readers of the output's schema must not see a table that no gate has judged. If a dialect has no schema for
+        # temporary tables, the open transaction hides the table.
         schema = (dialect.temporary_schema,) if dialect.temporary_schema else split_name(output)[:-1]
         parts = (*schema, f"privacy_plugin_judged_{secrets.token_hex(4)}")
         name = ".".join(f'"{part}"' for part in parts)
-        with connection.begin():  # all in one: if it fails or is ended, there was nothing
+        with connection.begin():
             held = replace(opened, source=sql_table(connection, opened.name), session=connection)
             yield held, name, lambda: sql_table(connection, name)
             connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, connection.dialect)}"))
 
 
 @contextmanager
-def _private_folder(beside: Path) -> Iterator[Path]:
+def _private_folder(parent: Path) -> Iterator[Path]:
     try:
-        folder = tempfile.TemporaryDirectory(prefix=".privacy_plugin_", dir=beside)  # for nobody but the user
+        folder = tempfile.TemporaryDirectory(prefix=".privacy_plugin_", dir=parent)  # mode 0700
     except OSError as problem:
-        raise SourceError(f"cannot write into {str(beside)!r}: {type(problem).__name__}") from None
+        raise SourceError(f"cannot write into the folder {str(parent)!r}: {type(problem).__name__}") from None
     with folder as path:
         yield Path(path)
 
 
-def same_data(policy: Policy, verdict: Verdict) -> Callable[[Source], None]:
-    """Return a check that the copy which is put in place is the table that was judged."""
+def verify_fingerprint(policy: Policy, verdict: Verdict) -> Callable[[Source], None]:
+    """Return a function that raises unless the published copy is the table that was judged."""
 
     def verify(copy: Source) -> None:
         if copy.fingerprint(policy.rules.released) != verdict.fingerprint:
-            raise SourceError("the table changed while it was judged; nothing was written")
+            raise SourceError("the table changed while it was judged; nothing was written. Run the command again")
 
     return verify

@@ -1,4 +1,4 @@
-"""`report`: judge a table and write it down for people."""
+"""`report`: judge a table and write an HTML report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,12 +22,15 @@ from privacy_plugin.cli.terminal import Terminal, command
 Output = Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.", show_default=False)]
 Before = Annotated[
     str | None,
-    typer.Option(help="The table before it was anonymized, to compare with: a file or a table.", show_default=False),
+    typer.Option(
+        help="The table before anonymization, to compare with: a file, or a table of the same database.",
+        show_default=False,
+    ),
 ]
 PlanFile = Annotated[
-    Path | None, typer.Option("--plan", help="The plan that made the table, to show in the report.", show_default=False)
+    Path | None, typer.Option("--plan", help="The saved plan that made the table.", show_default=False)
 ]
-Title = Annotated[str | None, typer.Option(help="The title of the page.", show_default=False)]
+Title = Annotated[str | None, typer.Option(help="The title of the report.", show_default=False)]
 
 
 @command
@@ -47,9 +50,9 @@ def report(
     force: Force = False,
     as_json: Json = False,
 ) -> int:
-    """Judge a table and write a report: one HTML file that needs no network and holds no value of the table.
+    """Judge a table and write a report: one HTML file, without network access and without values of the table.
 
-    Exit codes are those of check; the report is written whatever the verdict.
+    Exit codes are those of `check`; the report is written for every verdict.
 
     For example:
 
@@ -58,35 +61,35 @@ def report(
     """
     from privacy_plugin.cli import inputs
     from privacy_plugin.cli.outputs import require_free_files
-    from privacy_plugin.cli.results import exit_code, show_verdict, without_identifiers_hint
+    from privacy_plugin.cli.results import exit_code, identifiers_hint, show_verdict
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.policy.policy import Policy
 
     terminal = Terminal(as_json=as_json)
-    rules = Policy.load(policy)
+    loaded = Policy.load(policy)
     opened = inputs.open_input(data, url, table)
-    named = inputs.population_name(rules, population, opened, policy_file=policy)
+    named = inputs.population_name(loaded, population, opened, policy_file=policy)
     tables = () if opened.engine else (data, named, before)
     require_free_files([output], read=(policy, plan, *tables), force=force)
     shown_plan = load_plan(plan) if plan else None
-    others = inputs.open_population(rules, population, opened, policy_file=policy)
-    source = inputs.without_identifiers(opened.source, rules) if without_identifier_columns else opened.source
+    others = inputs.open_population(loaded, population, opened, policy_file=policy)
+    source = inputs.without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     verdicts = []
-    with terminal.working("judging") as progress, inputs.ledger_for(rules, ledger):
+    with terminal.show_progress("judging") as progress, inputs.use_ledger(loaded, ledger):
         if before is not None:
-            earlier = inputs.without_identifiers(opened.beside(before), rules)
-            verdicts.append(("before", rules.judge(earlier, population=others)))
-        verdict = rules.judge(source, population=others, fingerprint=True)
+            earlier = inputs.without_identifiers(opened.open_table(before), loaded)
+            verdicts.append(("before", loaded.judge(earlier, population=others)))
+        verdict = loaded.judge(source, population=others, fingerprint=True)
         verdicts.append(("after" if before is not None else opened.name, verdict))
         certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
-        progress("drawing")
-        from privacy_plugin.report import write_report  # drawing needs libraries that are slow to load
+        progress("writing the report")
+        from privacy_plugin.report import write_report  # its chart libraries load slowly
 
-        write_report(output, policy=rules, verdicts=verdicts, plan=shown_plan, certificate=certificate, title=title)
-    show_verdict(terminal.people, verdict.to_dict(), label=opened.name)
-    terminal.say(f"report: {output}")
-    if hint := without_identifiers_hint(rules.rules, verdict):
-        terminal.note(hint)
-    terminal.result({**verdict.to_dict(), "report": str(output)})
+        write_report(output, policy=loaded, verdicts=verdicts, plan=shown_plan, certificate=certificate, title=title)
+    show_verdict(terminal.console, verdict.to_dict(), label=opened.name)
+    terminal.print_line(f"report: {output}")
+    if hint := identifiers_hint(loaded.rules, verdict):
+        terminal.print_note(hint)
+    terminal.print_json({**verdict.to_dict(), "report": str(output)})
     return exit_code(verdict)

@@ -15,31 +15,31 @@ from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED, Terminal
 from privacy_plugin.description import Description
 from privacy_plugin.gate.verdict import Verdict
-from privacy_plugin.requirements.requirement import shown
-from privacy_plugin.requirements.rules import Rules, identifier_left
+from privacy_plugin.requirements.requirement import format_value
+from privacy_plugin.requirements.rules import Rules, identifier_problem
 
 _STYLES = {"passed": "green", "failed": "red", "not_evaluated": "yellow"}
 
 
 def exit_code(verdict: Verdict) -> int:
-    """Return 0 for an open gate, 1 where a requirement failed, 2 where something could not be looked at."""
+    """Return 0 if the gate is open, 1 if a requirement failed, 2 if something could not be evaluated."""
     if verdict.passed:
         return PASSED
     return FAILED if any(finding.status == "failed" for finding in verdict.findings) else BAD_INPUT
 
 
-def without_identifiers_hint(rules: Rules, verdict: Verdict) -> str | None:
-    """Name the option that judges the table as it would be without the identifiers that shut the gate."""
-    if not any(identifier_left(name) in verdict.problems for name in rules.columns("identifier")):
+def identifiers_hint(rules: Rules, verdict: Verdict) -> str | None:
+    """Return a hint to use --without-identifiers if identifier columns closed the gate, else None."""
+    if not any(identifier_problem(name) in verdict.problems for name in rules.columns("identifier")):
         return None
-    return "to judge the table as it would be without its identifiers, give --without-identifiers"
+    return "to judge the table without its identifier columns, pass --without-identifiers"
 
 
 def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, reveal: bool = False) -> None:
-    """Print a verdict (as `Verdict.to_dict` or a certificate has it): every requirement, and what is to be done."""
+    """Print a verdict (from `Verdict.to_dict` or a certificate): every requirement, the reasons and the remedies."""
     colour = "green" if verdict["passed"] else "red"
-    words = f"{verdict_word(verdict).upper()}: the gate is {'open' if verdict['passed'] else 'closed'}"
-    parts: list[RenderableType] = [Text(f"{words} ({label})", style=f"bold {colour}")]
+    status = f"{verdict_status(verdict).upper()}: the gate is {'open' if verdict['passed'] else 'closed'}"
+    parts: list[RenderableType] = [Text(f"{status} ({label})", style=f"bold {colour}")]
     parts += [Text(f"note: {note}", style="yellow") for note in verdict["notes"]]
     bullet = "*" if console.options.ascii_only else "•"
     parts += [Text(f"{bullet} {problem}") for problem in verdict["problems"]]
@@ -47,32 +47,32 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
         parts.append(findings_table(verdict))
     failed = [finding for finding in verdict["findings"] if not finding["passed"]]
     parts += [Padding(Text(f"{bullet} {finding['reason']}"), (0, 0, 1, 0)) for finding in failed]
-    parts += [Text(f"note: {note}", style="dim") for note in _noted(verdict["findings"])]
+    parts += [Text(f"note: {note}", style="dim") for note in _metric_notes(verdict["findings"])]
     console.print(Panel(Group(*parts), border_style=colour, box=box.ROUNDED, padding=(0, 1)))
     if reveal:
         for finding in failed:
-            _show_worst(console, finding)
+            _show_worst_classes(console, finding)
 
 
-def _noted(findings: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what metrics have to say beside their values: a pass may rest on it."""
-    noted = []
+def _metric_notes(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the notes of the metrics; a pass may depend on them. The reason of a failure is printed elsewhere."""
+    notes = []
     for finding in findings:
         measurement = finding["measurement"] or {"notes": (), "reason": ""}
-        said = [measurement["reason"]] if finding["passed"] and measurement["reason"] else []  # else it is told already
-        noted += [f"{finding['requirement']}: {note}" for note in (*said, *measurement["notes"])]
-    return noted
+        reasons = [measurement["reason"]] if finding["passed"] and measurement["reason"] else []
+        notes += [f"{finding['requirement']}: {note}" for note in (*reasons, *measurement["notes"])]
+    return notes
 
 
-def verdict_word(verdict: Mapping[str, Any]) -> str:
-    """Say what kind of a verdict it is: a no because of what was found is another one than a no for want of a look."""
+def verdict_status(verdict: Mapping[str, Any]) -> str:
+    """Return "passed", "failed" or "not evaluated"."""
     if verdict["passed"]:
         return "passed"
     return "failed" if any(finding["status"] == "failed" for finding in verdict["findings"]) else "not evaluated"
 
 
 def findings_table(verdict: Mapping[str, Any]) -> Table:
-    """Return every requirement with its value."""
+    """Return a table of every requirement with its measured value."""
     table = Table(box=box.SIMPLE, pad_edge=False)
     table.add_column("requirement", overflow="fold")
     table.add_column("found", justify="right")
@@ -82,14 +82,14 @@ def findings_table(verdict: Mapping[str, Any]) -> Table:
         affected = 0 if finding["passed"] else finding["people_affected"]
         table.add_row(
             Text(finding["requirement"]),
-            "-" if finding["value"] is None else shown(finding["value"]),
+            "-" if finding["value"] is None else format_value(finding["value"]),
             "-" if affected is None else f"{affected:,}",
             Text(finding["status"].replace("_", " "), style=_STYLES[finding["status"]]),
         )
     return table
 
 
-def _show_worst(console: Console, finding: Mapping[str, Any]) -> None:
+def _show_worst_classes(console: Console, finding: Mapping[str, Any]) -> None:
     """Print the worst classes with the values of their quasi-identifiers."""
     worst = (finding["measurement"] or {}).get("worst")
     if not worst:
@@ -100,31 +100,31 @@ def _show_worst(console: Console, finding: Mapping[str, Any]) -> None:
         table.add_column(Text(head))
     for item in worst:
         values = (Text(str(item["members"][name])) for name in names)
-        table.add_row(*values, f"{item['people']:,}", shown(item["value"]))
+        table.add_row(*values, f"{item['people']:,}", format_value(item["value"]))
     console.print(table)
 
 
 def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> None:
-    """Print how a table was anonymized; `again`: by a plan that was saved before."""
+    """Print how a table was anonymized; `again` is true if a saved plan was applied."""
     described = result.describe()
     if described.levels:
-        terminal.people.print(level_table(described))
+        terminal.console.print(level_table(described))
     if again:
-        terminal.say("a saved plan was applied; its numbers are those of the table it was made for")
+        terminal.print_line("a saved plan was applied; its numbers are those of the table it was made for")
     for text in description_lines(described):
-        terminal.say(text)
+        terminal.print_line(text)
 
 
 def show_outcome(
     terminal: Terminal, result: Anonymized, verdict: Verdict, written: Mapping[str, str | Path | None]
 ) -> None:
-    """Print what the gate says of the result and what was written where."""
-    terminal.say(f"{verdict.rows:,} rows judged")
-    show_verdict(terminal.people, verdict.to_dict(), label="anonymized")
+    """Print the verdict on the result and the files or tables that were written."""
+    terminal.print_line(f"{verdict.rows:,} rows judged")
+    show_verdict(terminal.console, verdict.to_dict(), label="anonymized")
     for name, place in written.items():
         if place is not None:
-            terminal.say(f"{name}: {place}")
-    terminal.result(
+            terminal.print_line(f"{name}: {place}")
+    terminal.print_json(
         {
             "passed": verdict.passed,
             **{name.replace(" ", "_"): None if place is None else str(place) for name, place in written.items()},

@@ -1,10 +1,10 @@
-"""The reference pipeline: a hospital's visits, released as they are (the gate refuses) and generalized (it passes).
+"""The reference pipeline: hospital visits, released as they are (the gate fails) and generalized (it passes).
 
-Start it with `dagster dev -m privacy_plugin.demo.definitions`, and under Jobs launch `release_as_is` (red), then
-`release_anonymized` (green). PRIVACY_PLUGIN_WAREHOUSE names the database (a SQLAlchemy URL), PRIVACY_PLUGIN_OUTPUT the
+Start it with `dagster dev -m privacy_plugin.demo.definitions`, and under Jobs launch `release_as_is` (fails), then
+`release_anonymized` (passes). PRIVACY_PLUGIN_WAREHOUSE is the database (a SQLAlchemy URL), PRIVACY_PLUGIN_OUTPUT the
 folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers block links to local files:
-to click on the reports, serve their folder on the loopback address (`python -m http.server --bind 127.0.0.1
---directory demo-output/reports 8000`) and put that address in PRIVACY_PLUGIN_REPORTS_URL.
+to open the reports from Dagster, serve their folder on the loopback address (`python -m http.server --bind 127.0.0.1
+--directory demo-output/reports 8000`) and set PRIVACY_PLUGIN_REPORTS_URL to that URL.
 """
 
 import os
@@ -31,12 +31,18 @@ POLICY = Policy.load(str(files("privacy_plugin.demo") / "policy.yaml"))
 
 @dg.multi_asset(
     specs=[
-        dg.AssetSpec("hospital_visits", description="A generated year of visits, one a person.", group_name="sources"),
-        dg.AssetSpec("population_register", description="The people they were drawn from.", group_name="sources"),
+        dg.AssetSpec(
+            "hospital_visits", description="A generated year of hospital visits, one per person.", group_name="sources"
+        ),
+        dg.AssetSpec(
+            "population_register",
+            description="The population of which the patients are a subset.",
+            group_name="sources",
+        ),
     ]
 )
 def hospital(warehouse: WarehouseResource) -> Iterator[dg.MaterializeResult[None]]:
-    """Generate both tables anew, from the same seed."""
+    """Generate both tables again from the same seed."""
     load_hospital(warehouse.engine, rows=ROWS, seed=7)
     yield dg.MaterializeResult(asset_key="hospital_visits", metadata={"dagster/row_count": ROWS})
     yield dg.MaterializeResult(asset_key="population_register")
@@ -92,13 +98,13 @@ defs = dg.Definitions(
             "release_as_is",
             selection=["hospital_visits", "population_register", "visits_as_is", "visits_as_is_release"],
             executor_def=dg.in_process_executor,
-            description="Tries to release the table as it is; the gate closes and nothing is released.",
+            description="Tries to release the table as it is; the gate fails and nothing is released.",
         ),
         dg.define_asset_job(
             "release_anonymized",
             selection=["hospital_visits", "population_register", "visits_anonymized", "visits_release"],
             executor_def=dg.in_process_executor,
-            description="Generalizes the table, judges it, and releases it under a certificate.",
+            description="Generalizes the table, judges it, and releases it with a certificate.",
         ),
     ],
     resources={

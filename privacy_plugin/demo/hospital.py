@@ -1,9 +1,8 @@
-"""A hospital that does not exist: a year's admissions, and the register of the people who live around it.
+"""Generate synthetic hospital data: a year of admissions, and the population register around the hospital.
 
-Every draw comes from one seeded generator, column by column, so a million rows take seconds and the same seed gives
-the same tables. People are generated first (the register); who of them was admitted depends on their age. What the
-hospital knows of a person is what the register knows, missing values included: the people of the visits are a subset
-of the register, as the theory of presence needs.
+Every draw comes from one seeded generator, column by column, so that a million rows take seconds and the same seed
+gives the same tables. The register is generated first; admission depends on age. A visit has the same values for a
+person as the register, including missing values: the patients are a subset of the register, as delta-presence requires.
 """
 
 from collections.abc import Sequence
@@ -30,11 +29,11 @@ Mask = npt.NDArray[np.bool_]
 
 
 def generate_hospital(rows: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return `rows` visits, one a person, and the register of three times as many people.
+    """Return `rows` visits, one per person, and a register of three times as many people.
 
     Visits: patient_id (unique text), age, sex, zip (five digits as text, leading zeros kept), occupation,
     admission_date, diagnosis (depends on age and sex), length_of_stay, cost. Register: register_id, age, sex, zip,
-    occupation. Cost: one pass a column.
+    occupation. Cost: one pass per column.
 
     >>> visits, register = generate_hospital(100, seed=7)
     >>> len(visits), len(register), visits["patient_id"].is_unique
@@ -45,9 +44,9 @@ def generate_hospital(rows: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]
 
 
 def load_hospital(engine: sa.Engine, *, rows: int, seed: int) -> None:
-    """Write the tables `hospital_visits` and `population_register` into a database, replacing them.
+    """Write the tables `hospital_visits` and `population_register` to a database, replacing them.
 
-    DuckDB reads the columns where they lie in memory; other databases are written to in batches.
+    DuckDB reads the Arrow columns directly; other databases are written in batches.
     """
     tables = dict(zip((VISITS, REGISTER), generate_arrow(rows, seed), strict=True))
     with engine.begin() as connection:
@@ -62,9 +61,9 @@ def load_hospital(engine: sa.Engine, *, rows: int, seed: int) -> None:
 def generate_arrow(rows: int, seed: int) -> tuple[pa.Table, pa.Table]:
     """Return visits and register as Arrow tables."""
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise ParameterError(f"rows must be a whole number of at least 1, not {rows!r}")
+        raise ParameterError(f"rows must be an integer of at least 1, got {rows!r}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
+        raise ParameterError(f"seed must be an integer of at least 0, got {seed!r}")
     generator = np.random.default_rng(seed)
     people = _people(generator, rows * REGISTER_FACTOR)
     register = pa.table({"register_id": _identifiers("R", generator.permutation(len(people.age))), **people.columns()})
@@ -81,7 +80,7 @@ def generate_arrow(rows: int, seed: int) -> tuple[pa.Table, pa.Table]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _People:
-    """Codes of people's properties, and where a record lacks them."""
+    """Attribute codes of people, and masks of missing values."""
 
     age: Numbers
     woman: Mask
@@ -122,7 +121,7 @@ def _people(generator: np.random.Generator, count: int) -> _People:
         group[here] = _draw(generator, rates.AGE_WEIGHTS[name], int(here.sum()))
     starts = np.array([*rates.AGE_STARTS, 90])
     age = starts[group] + (generator.random(count) * (starts[group + 1] - starts[group])).astype(np.int64)
-    oldest = group == len(rates.AGE_STARTS) - 1  # fewer and fewer people live to a higher age
+    oldest = group == len(rates.AGE_STARTS) - 1  # the number of people falls with age
     age[oldest] = np.minimum(starts[-2] + generator.exponential(7.0, int(oldest.sum())).astype(np.int64), 108)
     woman = generator.random(count) < np.array(rates.SHARE_WOMEN)[group]
     return _People(
@@ -136,7 +135,7 @@ def _people(generator: np.random.Generator, count: int) -> _People:
 
 
 def _postcodes(generator: np.random.Generator) -> tuple[list[str], Floats, Numbers]:
-    """Return postcodes, how many people live there (few large, many small ones) and of which kind each is."""
+    """Return postcodes, their population (few large, many small) and their kind."""
     areas = [f"{digit}{number:02d}" for digit, count in rates.AREAS.items() for number in range(10, 10 + count)]
     codes = [f"{area}{number:02d}" for area in areas for number in range(1, rates.POSTCODES_AN_AREA + 1)]
     area_sizes = generator.permutation(np.arange(1, len(areas) + 1) ** -rates.AREA_SKEW)
@@ -164,7 +163,7 @@ def _occupation(generator: np.random.Generator, group: Numbers, woman: Mask) -> 
 
 
 def _admitted(generator: np.random.Generator, people: _People, rows: int) -> Numbers:
-    """Draw people without replacement, likelier where their age group is: the smallest exponential clocks ring."""
+    """Draw people without replacement, weighted by age group: those with the smallest exponential draws."""
     weights = np.array(rates.ADMISSION_WEIGHTS)[people.age_group]
     clocks = generator.exponential(1.0, len(weights)) / weights
     return generator.permutation(np.argpartition(clocks, rows - 1)[:rows])
@@ -191,7 +190,7 @@ def _stays(generator: np.random.Generator, patients: _People) -> dict[str, pa.Ar
 
 
 def _days(generator: np.random.Generator, winter: Floats) -> npt.NDArray[np.datetime64]:
-    """Draw days of the year: fewer on weekends, and more in winter where the diagnosis asks for it."""
+    """Draw days of the year: fewer on weekends, and more in winter for seasonal diagnoses."""
     calendar = FIRST_DAY + np.arange(DAYS)
     weekday = (calendar.astype(np.int64) + 3) % 7
     weekly = np.where(weekday >= 5, 0.55, 1.0)
@@ -220,7 +219,7 @@ def _identifiers(letter: str, numbers: Numbers) -> pa.Array:
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    """Convert to pandas with nullable whole numbers, so that an age stays 39 beside missing ones."""
+    """Convert to pandas with nullable integers, so that an age stays 39 if other ages are missing."""
     whole: dict[pa.DataType, Any] = {pa.int64(): pd.Int64Dtype()}
     frame: pd.DataFrame = table.to_pandas(types_mapper=whole.get, date_as_object=False)
     return frame

@@ -1,13 +1,13 @@
-"""The proportions behind the generated hospital: invented, but shaped like a real one.
+"""Weights of the generated hospital data: invented, with plausible proportions.
 
-Rows of a table are weights, not probabilities; whoever draws from them divides by their sum.
+Weights are not probabilities: draws divide them by their sum.
 """
 
 from typing import NamedTuple
 
 AGE_STARTS = (0, 5, 18, 30, 45, 60, 75)  # the first age of every group below
 
-# How many people of each group live in an ordinary, a university and a retirement postcode.
+# Weights of the age groups in an ordinary, a university and a retirement postcode.
 AGE_WEIGHTS = {
     "ordinary": (6, 15, 15, 20, 20, 16, 8),
     "university": (3, 8, 45, 22, 11, 7, 4),
@@ -16,7 +16,7 @@ AGE_WEIGHTS = {
 POSTCODE_KINDS = {"ordinary": 0.78, "university": 0.10, "retirement": 0.12}
 SHARE_WOMEN = (0.49, 0.49, 0.49, 0.50, 0.51, 0.52, 0.61)
 
-# How likely a person of each group is admitted within the year, compared with the others.
+# Relative frequency of admission within the year, by age group.
 ADMISSION_WEIGHTS = (5.0, 2.0, 3.0, 4.0, 5.0, 9.0, 16.0)
 
 # Occupations: weights of women and men of working age.
@@ -86,10 +86,10 @@ DIAGNOSES: dict[str, Diagnosis] = {
     "schizophrenia": Diagnosis((0, 0.6, 3, 3, 2, 1, 0.5), (0, 0.8, 5, 4, 2, 1, 0.4), 21.0, 430, 0.0),
 }
 
-# The share of people whose record lacks a value.
+# The share of people with a missing value.
 MISSING = {"age": 0.002, "sex": 0.001, "zip": 0.004, "occupation": 0.02, "diagnosis": 0.003, "cost": 0.01}
 
-# Where the postcodes lie: how many areas (three digits) begin with each digit, and how large the areas are.
+# Postcode areas (three digits) per first digit, and the skew of their sizes.
 AREAS = {"0": 14, "1": 6, "2": 4}
 POSTCODES_AN_AREA = 24
 AREA_SKEW, POSTCODE_SKEW = 0.7, 0.9

@@ -1,4 +1,4 @@
-"""The reference pipeline from the terminal: red, anonymized, green, released, and where to look."""
+"""Run the reference pipeline in the terminal: failed gate, anonymization, passed gate, release."""
 
 import importlib
 import json
@@ -29,10 +29,10 @@ _ANONYMIZED = "visits_anonymized"
 
 
 def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
-    """Run both jobs of the reference pipeline in this process and show what came of them.
+    """Run both jobs of the reference pipeline in this process and print the results.
 
-    Returns 0 when the gate refused the table as it is and released the anonymized one, 1 when it did not, 2 without
-    Dagster. The warehouse, certificates and reports go to `folder`.
+    Returns 0 if the gate rejected the original table and passed the anonymized one, 1 if not, 2 without Dagster. The
+    warehouse, certificates and reports are written to `folder`.
     """
     if find_spec("dagster") is None:
         console.print(Text("The demo runs on Dagster: pip install 'privacy-plugin[dagster]'", style="bold red"))
@@ -40,15 +40,15 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
     started = perf_counter()
     place = Path(folder).absolute()
     place.mkdir(parents=True, exist_ok=True)
-    with _environment(place, rows), _quiet():
+    with _environment(place, rows), _disable_logging():
         with console.status("loading Dagster"):
-            definitions = _load()
+            definitions = _load_definitions()
         pipeline = _Pipeline(definitions, console)
-        _say(console, "1", f"A hospital with {rows:,} visits, and the register of the people around it")
+        _print_step(console, "1", f"{rows:,} hospital visits, and a population register")
         refused = pipeline.run("release_as_is", f"generating {rows:,} visits and judging them as they are", set())
-        _say(console, "2", "The gate judges the table as it is, without its identifiers")
+        _print_step(console, "2", "The gate judges the table as it is, without its identifiers")
         show_verdict(console, refused.verdict, label=refused.gate)
-        _say(console, "3", "The pipeline generalizes as little as the policy allows, and the gate judges again")
+        _print_step(console, "3", "The pipeline generalizes as little as the policy allows, and the gate judges again")
         made = {"hospital_visits", "population_register"}
         released = pipeline.run("release_anonymized", "generalizing, judging and releasing", made)
         plan = load_plan(place / "plans" / f"{_ANONYMIZED}.json") if _ANONYMIZED in released.made else None
@@ -58,42 +58,42 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
             console.print(Text("\n".join(description_lines(described))))
         show_verdict(console, released.verdict, label=released.gate)
         with console.status("comparing before and after"):
-            comparison = _compared(definitions.POLICY, place, plan, released) if plan else None
+            comparison = _write_comparison(definitions.POLICY, place, plan, released) if plan else None
     _show_outcome(console, refused, released, place, comparison)
-    _show(console, "in the browser", _in_the_browser(place, rows))
-    _show(console, "there", "under Jobs, launch release_as_is (red), then release_anonymized (green)")
+    _print_field(console, "in the browser", _dagster_command(place, rows))
+    _print_field(console, "there", "under Jobs, launch release_as_is (fails), then release_anonymized (passes)")
     console.print(Text(f"Done in {perf_counter() - started:.0f} seconds.", style="dim"))
-    held = not refused.verdict["passed"] and not refused.released
-    return PASSED if held and released.verdict["passed"] and released.released else FAILED
+    refused_as_is = not refused.verdict["passed"] and not refused.released
+    return PASSED if refused_as_is and released.verdict["passed"] and released.released else FAILED
 
 
 class _Outcome:
-    """What one job did: the gate's recorded verdict, and whether the release was written."""
+    """The result of one job: the recorded verdict of the gate, and whether the release was written."""
 
     def __init__(self, result: Any) -> None:
         evaluations = result.get_asset_check_evaluations()
         self.gate = evaluations[0].asset_key.to_user_string() if evaluations else "no gate"
         metadata: Mapping[str, Any] = evaluations[0].metadata if evaluations else {}
-        self.certificate = _path(metadata, "certificate") or _path(metadata, "refusal")
-        self.report = _path(metadata, "report file")
+        self.certificate = _metadata_path(metadata, "certificate") or _metadata_path(metadata, "refusal")
+        self.report = _metadata_path(metadata, "report file")
         events = result.get_asset_materialization_events()
         self.made = [event.asset_key.to_user_string() for event in events if event.asset_key]
         self.released = next((name for name in self.made if name.endswith("_release")), None)
-        self.verdict = _recorded(self.certificate)
+        self.verdict = _read_verdict(self.certificate)
 
 
 class _Pipeline:
-    """The jobs of the reference pipeline, run without Dagster's log."""
+    """The jobs of the reference pipeline, without Dagster's log."""
 
     def __init__(self, definitions: Any, console: Console) -> None:
         self._definitions, self._console = definitions, console
 
-    def run(self, job: str, words: str, made: set[str]) -> _Outcome:
-        """Run one job, leaving out the assets that are made already."""
+    def run(self, job: str, message: str, made: set[str]) -> _Outcome:
+        """Run one job without the assets that are already made."""
         definition = self._definitions.defs.resolve_job_def(job)
         keys = [key for key in definition.asset_layer.executable_asset_keys if key.to_user_string() not in made]
         silent = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-        with self._console.status(words):
+        with self._console.status(message):
             result = definition.execute_in_process(
                 run_config=silent, asset_selection=keys if made else None, raise_on_error=False
             )
@@ -103,25 +103,25 @@ class _Pipeline:
 
 
 def _interrupted(event: Any) -> bool:
-    """Tell Ctrl-C from a gate that closed: Dagster records both as a failed step."""
+    """Return whether Ctrl-C failed the step; Dagster records a closed gate as a failed step too."""
     error = event.step_failure_data.error
     return error is not None and error.cls_name == "DagsterExecutionInterruptedError"
 
 
-def _path(metadata: Mapping[str, Any], name: str) -> Path | None:
+def _metadata_path(metadata: Mapping[str, Any], name: str) -> Path | None:
     return Path(str(metadata[name].value)) if name in metadata else None
 
 
-def _recorded(path: Path | None) -> dict[str, Any]:
+def _read_verdict(path: Path | None) -> dict[str, Any]:
     if path is None:
-        reason = "the job ended before its gate judged anything"
+        reason = "the job ended before its gate judged the table"
         return {"passed": False, "problems": [reason], "findings": [], "notes": [], "rows": 0}
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["content"]
     return content
 
 
-def _compared(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Path:
-    """Write one report of before and after, from the tables in the warehouse."""
+def _write_comparison(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Path:
+    """Write a report that compares both tables of the warehouse."""
     from privacy_plugin.orchestration import WarehouseResource  # needs Dagster
     from privacy_plugin.report import write_report
 
@@ -134,8 +134,8 @@ def _compared(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Pa
         ]
     finally:
         warehouse.dispose()
-    paper = released.certificate
-    certificate = Certificate.from_json(paper.read_text(encoding="utf-8")) if paper else None
+    path = released.certificate
+    certificate = Certificate.from_json(path.read_text(encoding="utf-8")) if path else None
     return write_report(place / "report.html", policy=policy, verdicts=verdicts, plan=plan, certificate=certificate)
 
 
@@ -151,7 +151,7 @@ def _show_outcome(
             outcome.gate,
             Text("passed" if passed else "failed", style="bold green" if passed else "bold red"),
             f"{outcome.verdict['rows']:,}",
-            outcome.released or "none: the gate held it back",
+            outcome.released or "none: the gate is closed",
         )
     console.print(table)
     lines = {
@@ -162,20 +162,20 @@ def _show_outcome(
     }
     for name, where in lines.items():
         if where is not None:
-            _show(console, name, _near(where))
+            _print_field(console, name, _short_path(where))
 
 
-def _in_the_browser(place: Path, rows: int) -> str:
-    """Return a line for the shell that opens this pipeline on this folder, from here and as it is.
+def _dagster_command(place: Path, rows: int) -> str:
+    """Return the shell command that opens this pipeline with this folder in Dagster.
 
-    Dagster is the one beside this Python, which need not be on the path; variables are named where the pipeline would
-    look elsewhere.
+    It uses the Dagster of this Python environment, which need not be on the PATH, and sets the variables whose defaults
+    differ.
     """
-    usual = _variables(Path("demo-output").absolute(), 1_000_000)
+    defaults = _variables(Path("demo-output").absolute(), 1_000_000)
     wanted = _variables(place, rows)
-    settings = [f"{name}={value}" for name, value in wanted.items() if os.environ.get(name, usual[name]) != value]
-    beside = Path(sys.executable).with_name("dagster")
-    program = _near(beside) if beside.exists() else "dagster"
+    settings = [f"{name}={value}" for name, value in wanted.items() if os.environ.get(name, defaults[name]) != value]
+    executable = Path(sys.executable).with_name("dagster")
+    program = _short_path(executable) if executable.exists() else "dagster"
     return shlex.join([*(["env", *settings] if settings else []), program, "dev", "-m", _DEFINITIONS])
 
 
@@ -187,27 +187,27 @@ def _variables(place: Path, rows: int) -> dict[str, str]:
     }
 
 
-def _near(path: Path) -> str:
+def _short_path(path: Path) -> str:
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
-def _show(console: Console, name: str, where: str) -> None:
-    console.print(Text.assemble((f"{name}: ", "bold"), where), soft_wrap=True)
+def _print_field(console: Console, name: str, value: str) -> None:
+    console.print(Text.assemble((f"{name}: ", "bold"), value), soft_wrap=True)
 
 
-def _say(console: Console, number: str, words: str) -> None:
-    console.print(Text.assemble((f" {number} ", "reverse bold"), " ", (words, "bold")), soft_wrap=True)
+def _print_step(console: Console, number: str, title: str) -> None:
+    console.print(Text.assemble((f" {number} ", "reverse bold"), " ", (title, "bold")), soft_wrap=True)
 
 
-def _load() -> Any:
-    """Load the pipeline; it reads the environment when it is loaded, so that an earlier load is not good enough."""
+def _load_definitions() -> Any:
+    """Import the pipeline again if needed: it reads the environment at import."""
     loaded = sys.modules.get(_DEFINITIONS)
     return importlib.reload(loaded) if loaded else importlib.import_module(_DEFINITIONS)
 
 
 @contextmanager
 def _environment(place: Path, rows: int) -> Iterator[None]:
-    """Point the pipeline to the demo's folder, and put everything back afterwards."""
+    """Set the environment variables of the pipeline, and restore them afterwards."""
     wanted = _variables(place, rows)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -222,8 +222,8 @@ def _environment(place: Path, rows: int) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what Dagster logs about its own running; what the gates found is shown by the demo itself."""
+def _disable_logging() -> Iterator[None]:
+    """Disable Dagster's log; the demo prints the verdicts itself."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

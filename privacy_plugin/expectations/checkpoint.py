@@ -1,4 +1,9 @@
-"""Run a suite as a checkpoint that cannot pass in silence, and leave the host's GX project as it was."""
+"""Run a suite as a checkpoint that cannot pass in silence, and leave the host's GX project unchanged.
+
+GX drops expectations that are not registered and reports success on the rest; a suite without expectations succeeds; an
+exception is one failed result among others. The outcome here is a success only if every declared expectation was
+evaluated and every expectation of the suite passed, at any severity.
+"""
 
 import secrets
 import threading
@@ -31,9 +36,9 @@ from great_expectations.execution_engine.sqlalchemy_batch_data import SqlAlchemy
 from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlAlchemyExecutionEngine
 
 from privacy_plugin.errors import PrivacyPluginError, SourceError
-from privacy_plugin.expectations.base import finding_of
+from privacy_plugin.expectations.base import extract_finding
 from privacy_plugin.expectations.batches import require_one_batch
-from privacy_plugin.expectations.suite import declared, missing_expectations, suite_of
+from privacy_plugin.expectations.suite import build_suite, declared_expectations, missing_expectations
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import SqlTable
 
@@ -41,15 +46,15 @@ _PROJECT = threading.RLock()
 
 
 @contextmanager
-def project(context: AbstractDataContext | None) -> Iterator[AbstractDataContext]:
-    """Make a context (a new one in memory, if none is given) the current project, and put the old one back after.
+def use_project(context: AbstractDataContext | None) -> Iterator[AbstractDataContext]:
+    """Make a context (default: a new one in memory) the current GX project, and restore the previous one after.
 
-    One at a time, because GX has one current project a process.
+    A lock serializes callers, because GX has one current project per process.
     """
     with _PROJECT:
         before = current_project()
         try:
-            chosen = context or _quiet_context()
+            chosen = context or _create_context()
             project_manager.set_project(chosen)
             yield chosen
         finally:
@@ -57,14 +62,14 @@ def project(context: AbstractDataContext | None) -> Iterator[AbstractDataContext
 
 
 def current_project() -> AbstractDataContext | None:
-    """Return the project the host is working in, if there is one."""
+    """Return the current GX project of the host, or None."""
     try:
         return project_manager.get_current_project()
     except DataContextRequiredError:
         return None
 
 
-def _quiet_context() -> AbstractDataContext:
+def _create_context() -> AbstractDataContext:
     context = gx.get_context(mode="ephemeral")
     context.enable_analytics(False)
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
@@ -72,14 +77,14 @@ def _quiet_context() -> AbstractDataContext:
 
 
 @contextmanager
-def hosted(
+def add_data(
     context: AbstractDataContext, data: Any, *, asset: str
 ) -> Iterator[tuple[BatchDefinition[Any], dict[str, Any]]]:
-    """Give a project a batch definition of data of ours while it is needed; nothing of it is stored."""
+    """Add data to a project as a batch definition, and remove it after; nothing is stored."""
     if isinstance(data, BatchDefinition):
         yield data, {}
         return
-    datasource, definition, parameters = _described(data, asset)
+    datasource, definition, parameters = _build_datasource(data, asset)
     sources = context.data_sources.all()
     datasource._data_context = context
     sources[datasource.name] = datasource
@@ -89,18 +94,18 @@ def hosted(
         del sources[datasource.name]
 
 
-def _described(data: Any, asset: str) -> tuple[Datasource[Any, Any], BatchDefinition[Any], dict[str, Any]]:
-    """Build data source, asset and batch definition before a project knows them: GX would store them in it."""
+def _build_datasource(data: Any, asset: str) -> tuple[Datasource[Any, Any], BatchDefinition[Any], dict[str, Any]]:
+    """Build data source, asset and batch definition outside a project: inside, GX would store them."""
     name = f"privacy_plugin_{secrets.token_hex(4)}"
     if isinstance(data, SqlTable):
-        datasource = _bound_to(data, name)
-        # only a name: the query itself may hold values, and GX writes the asset's query into its results
+        datasource = _sql_datasource(data, name)
+        # a name, not the query: GX writes the asset's query into its results, and the query may contain values
         named = datasource.add_query_asset(asset, query=f"SELECT * FROM {data._origin.label}")
         return datasource, named.add_batch_definition_whole_table("all"), {}
     root = type(data).__module__.partition(".")[0]
     if root not in ("pandas", "pyspark"):
         raise SourceError(
-            f"Great Expectations cannot read {type(data).__module__}.{type(data).__name__}; give a pandas or Spark "
+            f"Great Expectations cannot read {type(data).__module__}.{type(data).__name__}; pass a pandas or Spark "
             "frame, sql_table(engine, ...) or a batch definition, or judge it without GX: policy.judge(data)"
         )
     frames = PandasDatasource(name=name) if root == "pandas" else SparkDatasource(name=name, persist=False)
@@ -108,11 +113,11 @@ def _described(data: Any, asset: str) -> tuple[Datasource[Any, Any], BatchDefini
     return frames, definition, {"dataframe": data}
 
 
-def _bound_to(table: SqlTable, name: str) -> SQLDatasource:
-    """Make a data source on the table's own engine: an address would lose in-memory tables, and hold passwords."""
+def _sql_datasource(table: SqlTable, name: str) -> SQLDatasource:
+    """Return a data source on the table's own engine: a URL would lose in-memory tables, and contain passwords."""
     engine = table._bind
     if not isinstance(engine, sa.Engine):
-        raise SourceError("Great Expectations opens its own connections; give sql_table(engine, ...), not a connection")
+        raise SourceError("Great Expectations opens its own connections; pass sql_table(engine, ...), not a connection")
     datasource = SQLDatasource(name=name, connection_string=f"{table.engine}://")
     datasource._engine = engine
     datasource._cached_connection_string = datasource.connection_string
@@ -124,19 +129,19 @@ def _bound_to(table: SqlTable, name: str) -> SQLDatasource:
 
 
 class _TableEngine(SqlAlchemyExecutionEngine):
-    """GX's engine for one table of ours, handed over as it is: through text, GX would change colons and percents."""
+    """GX's engine for one selectable; as query text, GX would change its colons and percent signs."""
 
     def __init__(self, engine: sa.Engine, table: SqlTable) -> None:
         super().__init__(engine=engine, create_temp_table=False)
         self._clause = table._origin.clause
 
     def get_batch_data_and_markers(self, batch_spec: Any) -> tuple[SqlAlchemyBatchData, BatchMarkers]:
-        """Return the table, whatever the asset's text says."""
+        """Return the selectable and ignore the query text of the asset."""
         data = SqlAlchemyBatchData(execution_engine=self, selectable=self._clause, create_temp_table=False)
         return data, BatchMarkers({"ge_load_time": datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")})
 
     def close(self) -> None:
-        """Give back the connection, but leave the engine alone: it is the host's, and GX would dispose of it."""
+        """Close the connection and keep the engine: it belongs to the host, and GX would dispose of it."""
         if self._connection is not None:
             self._connection.close()
 
@@ -146,7 +151,7 @@ _RESULT_FORMAT = ResultFormat.BASIC
 
 @dataclass(frozen=True, kw_only=True)
 class GxOutcome:
-    """What came of a suite: open only if all that was declared was evaluated and everything passed."""
+    """The outcome of a suite: a success only if every declared expectation was evaluated and all passed."""
 
     declared: int
     evaluated: int = 0
@@ -162,17 +167,17 @@ class GxOutcome:
 
     @property
     def findings(self) -> tuple[Mapping[str, Any], ...]:
-        """What was found, as plain data: one entry an expectation of ours."""
-        return tuple(finding for finding in map(finding_of, self.results) if finding is not None)
+        """The findings as plain data: one per privacy expectation."""
+        return tuple(finding for finding in map(extract_finding, self.results) if finding is not None)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the gate is closed, in words."""
+        """Why the gate is closed: problems first, then the reasons of failed expectations."""
         failed = [result for result in self.results if result.success is not True]
-        return (*self.problems, *(_why(result) for result in failed))
+        return (*self.problems, *(_failure_reason(result) for result in failed))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, without any value of the table."""
+        """Return plain data that contains no value of the table."""
         return {
             "success": self.success,
             "declared": self.declared,
@@ -193,10 +198,10 @@ def validate(
 ) -> GxOutcome:
     """Run a policy through a GX checkpoint.
 
-    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project, with the
-    `batch_parameters` that leave one batch: of several, GX would look at the last only. With `context` (a batch
-    definition brings its own) suite and results are stored there and its Data Docs updated; otherwise all happens in
-    memory. The host's current project is the same before and after.
+    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project with the
+    `batch_parameters` that select one batch: of several, GX would evaluate only the last. With `context` (a batch
+    definition has its own) the suite and the results are stored there and its Data Docs updated; otherwise everything
+    happens in memory. The host's current project is restored.
 
     >>> import pandas
     >>> policy = Policy.from_dict({
@@ -209,7 +214,7 @@ def validate(
     (False, 2, 2)
     """
     try:
-        suite = suite_of(policy, name=f"privacy of {policy.dataset}", population=population)
+        suite = build_suite(policy, name=f"privacy of {policy.dataset}", population=population)
     except PrivacyPluginError as problem:
         return GxOutcome(declared=len(policy.requirements) + 1, problems=(str(problem),))
     return run_suite(data, suite, context=context, batch_parameters=batch_parameters)
@@ -223,37 +228,38 @@ def run_suite(
     batch_parameters: Mapping[str, Any] | None = None,
     expectation_parameters: Mapping[str, Any] | None = None,
 ) -> GxOutcome:
-    """Run a suite that `suite_of` made, or that was marked with `declare`, through a GX checkpoint."""
-    marks = declared(suite)
-    if marks is None:
+    """Run a suite of `build_suite`, or one marked with `declare_expectations`, through a GX checkpoint."""
+    digests = declared_expectations(suite)
+    if digests is None:
         problem = (
-            "the suite does not say what it declares; make it with suite_of(policy), or mark it with declare(suite)"
+            "the suite does not declare its expectations; build it with build_suite(policy), or call "
+            "declare_expectations(suite)"
         )
         return GxOutcome(declared=0, problems=(problem,), suite=suite)
     lost = missing_expectations(suite)
     if lost:
         problem = (
-            f"{len(lost)} of {len(marks)} declared expectations are not in the suite: they were changed or removed, or "
-            "the suite was loaded before privacy_plugin.expectations was imported"
+            f"{len(lost)} of {len(digests)} declared expectations are not in the suite: they were changed or removed, "
+            "or the suite was loaded before privacy_plugin.expectations was imported; import it first, and load again"
         )
-        return GxOutcome(declared=len(marks), problems=(problem,), suite=suite)
+        return GxOutcome(declared=len(digests), problems=(problem,), suite=suite)
     try:
-        results = _results(data, suite, context, batch_parameters or {}, expectation_parameters or {})
+        results = _run_checkpoint(data, suite, context, batch_parameters or {}, expectation_parameters or {})
     except PrivacyPluginError as problem:
-        return GxOutcome(declared=len(marks), problems=(str(problem),), suite=suite)
-    except Exception as problem:  # noqa: BLE001  a gate that errs is shut; the text may quote the data
+        return GxOutcome(declared=len(digests), problems=(str(problem),), suite=suite)
+    except Exception as problem:  # noqa: BLE001  an error closes the gate; its message may quote the data
         reason = f"the checkpoint could not run: {type(problem).__name__}"
-        return GxOutcome(declared=len(marks), problems=(reason,), suite=suite)
+        return GxOutcome(declared=len(digests), problems=(reason,), suite=suite)
     return GxOutcome(
-        declared=len(marks),
+        declared=len(digests),
         evaluated=sum(_was_evaluated(result) for result in results),
         results=results,
-        problems=_lost_on_the_way(suite, results),
+        problems=_missing_results(suite, results),
         suite=suite,
     )
 
 
-def _results(
+def _run_checkpoint(
     data: Any,
     suite: ExpectationSuite,
     context: AbstractDataContext | None,
@@ -262,11 +268,11 @@ def _results(
 ) -> tuple[Any, ...]:
     if isinstance(data, BatchDefinition):
         context = owner_from_batch_definition(data) or context or current_project()
-    with project(context) as chosen, hosted(chosen, data, asset=suite.name) as (definition, parameters):
+    with use_project(context) as chosen, add_data(chosen, data, asset=suite.name) as (definition, parameters):
         asked = {**parameters, **batch_parameters}
-        require_one_batch(definition.get_batch_identifiers_list(asked), "batch_parameters that pick one")
+        require_one_batch(definition.get_batch_identifiers_list(asked), "batch_parameters that select one")
         stored = chosen.suites.add_or_update(suite)
-        with _checkpoint(chosen, definition, stored, with_documents=context is not None) as checkpoint:
+        with _temporary_checkpoint(chosen, definition, stored, with_documents=context is not None) as checkpoint:
             outcome = checkpoint.run(
                 batch_parameters=asked,
                 expectation_parameters=dict(expectation_parameters),
@@ -275,10 +281,10 @@ def _results(
 
 
 @contextmanager
-def _checkpoint(
+def _temporary_checkpoint(
     context: AbstractDataContext, definition: BatchDefinition[Any], suite: ExpectationSuite, *, with_documents: bool
 ) -> Iterator[Checkpoint]:
-    """Add a checkpoint of one run to a project; its results stay, it does not."""
+    """Add a checkpoint to a project for one run; its results stay, the checkpoint is deleted."""
     name = f"privacy_plugin {secrets.token_hex(4)}"
     validation = context.validation_definitions.add(ValidationDefinition(name=name, data=definition, suite=suite))
     actions: list[ValidationAction] = [UpdateDataDocsAction(name="update Data Docs")] if with_documents else []
@@ -292,25 +298,25 @@ def _checkpoint(
 
 
 def _was_evaluated(result: Any) -> bool:
-    """Tell whether GX came to a result; its errors come flat, or one a metric."""
+    """Return whether GX evaluated an expectation; its errors are flat, or keyed by metric."""
     information = result.exception_info or {}
     each = [information] if "raised_exception" in information else list(information.values())
     return not any(error["raised_exception"] for error in each)
 
 
-def _lost_on_the_way(suite: ExpectationSuite, results: tuple[Any, ...]) -> tuple[str, ...]:
-    """Say which expectations of the suite have no result of their own."""
-    wanted = Counter(expectation.expectation_type for expectation in suite.expectations)
+def _missing_results(suite: ExpectationSuite, results: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return a problem if GX returned other results than the suite has expectations."""
+    expected = Counter(expectation.expectation_type for expectation in suite.expectations)
     found = Counter(result.expectation_config.type for result in results)
     return (
         ()
-        if wanted == found
-        else (f"the suite has {wanted.total()} expectations, but GX returned {found.total()} results",)
+        if expected == found
+        else (f"the suite has {expected.total()} expectations, but GX returned {found.total()} results",)
     )
 
 
-def _why(result: Any) -> str:
-    finding = finding_of(result)
+def _failure_reason(result: Any) -> str:
+    finding = extract_finding(result)
     if finding is not None:
         return str(finding["reason"])
     kind = "failed" if _was_evaluated(result) else "could not be evaluated"

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Number, Population
 
 
 class ExpectTableCompressionDifferenceToBeAtMost(PrivacyExpectation):
-    """Expect a generated table and its original (`population`) to compress almost as well with each other's code table.
+    """Expect a generated table and its original (`population`) to compress equally well with each other's code table.
 
-    The metric is `privacy_plugin.metrics.compression_difference`: usefulness, not privacy.
+    The metric is `privacy_plugin.metrics.compression_difference`, a measure of utility, not of privacy.
 
     >>> ExpectTableCompressionDifferenceToBeAtMost(attributes=["age"], population="visits", at_most=0.1).support
     '1/100'

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Pair, Popul
 
 
 class ExpectTableDeltaPresenceToBeBetween(PrivacyExpectation):
-    """Expect every person of the population to be in the table with a probability between two bounds.
+    """Expect the probability that a person of the population is in the table to lie between two bounds.
 
-    The metric is `metrics.presence.delta_presence`; `hierarchies` says what generalized values stand for.
+    The metric is `metrics.presence.delta_presence`; `hierarchies` maps generalized values to original ones.
 
     >>> ExpectTableDeltaPresenceToBeBetween(
     ...     quasi_identifiers=["age", "zip"], population="register", between=[0.01, 0.2]

@@ -7,11 +7,11 @@ from privacy_plugin.expectations.fields import Columns, Number, Parameter
 
 
 class ExpectTableEpsilonDependenceToBeAtMost(PrivacyExpectation):
-    """Expect a released cell to move any belief about the original cell by a factor of at most e^epsilon.
+    """Expect a released cell to change any belief about the original cell by a factor of at most e^epsilon.
 
-    `attributes` are the original column and the released one, `channel` is the declared P(released | original), a row
-    for every original value; with a `prior` of the original values, only beliefs that start from it are meant. The
-    metric is `metrics.dependence.epsilon_dependence`: an audit. The paired columns can refute the declaration and
+    `attributes` are the original column and the released one; `channel` is the declared P(released | original), one row
+    per original value. With a `prior` of the original values, only beliefs that start from it are considered. The
+    metric is `metrics.dependence.epsilon_dependence`, an audit: the paired columns can refute the declared channel, and
     never prove it.
 
     >>> kept = [["3/4", "1/4"], ["1/4", "3/4"]]

@@ -1,4 +1,4 @@
-"""What the fields of an expectation accept: nothing is converted, and any of them may be a runtime parameter."""
+"""Types of the fields of expectations: values are never converted, and any field may be a runtime parameter."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ Parameter = dict[str, Any]
 Column = StrictStr | Parameter
 Columns = list[StrictStr] | Parameter
 
-# Limits are optional one by one, because a metric takes one of two; the base refuses none and several.
+# Every limit is optional, because a metric takes one of two; the base class raises for none and for several.
 Whole = StrictInt | Parameter | None
 Number = StrictInt | StrictFloat | StrictStr | Parameter | None
 Pair = list[StrictInt | StrictFloat | StrictStr] | Parameter | None
@@ -21,7 +21,7 @@ Pair = list[StrictInt | StrictFloat | StrictStr] | Parameter | None
 # "equal", "ordered", or a hierarchy as plain data: {"intervals": {...}}, {"file": "path.csv"}, ...
 Ground = Literal["equal", "ordered"] | dict[str, Any]
 
-# A hierarchy a column, each as plain data
+# {column: hierarchy as plain data}
 Hierarchies = dict[str, Any] | None
 
 # The name of a table or file, or {"table": ...}, {"file": ...}, {"data_source": ..., "asset": ...}
@@ -31,12 +31,12 @@ PARAMETER = "$PARAMETER"
 
 
 def is_parameter(given: Any) -> bool:
-    """Tell whether a field waits for a value that is given when the suite runs, {"$PARAMETER": "name"}."""
+    """Return whether a field is a runtime parameter, {"$PARAMETER": "name"}."""
     return is_suite_parameter(given)
 
 
 def require_parameter_shape(name: str, given: dict[str, Any]) -> None:
-    """Refuse a runtime parameter without a name or with other things in it, which GX would silently ignore."""
+    """Raise for a runtime parameter without a name or with other keys, which GX would silently ignore."""
     wanted = given[PARAMETER]
     extra = [key for key in given if key not in (PARAMETER, f"{PARAMETER}.{wanted}")]
     if not isinstance(wanted, str) or not wanted or extra:

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Number, Parameter, Popul
 
 
 class ExpectTableItemsetDifferenceToBeAtMost(PrivacyExpectation):
-    """Expect the frequent itemsets of a generated table to be those of the original (`population`), almost.
+    """Expect the frequent itemsets of a generated table to differ little from those of the original (`population`).
 
-    The metric is `privacy_plugin.metrics.itemset_difference`: usefulness, not privacy.
+    The metric is `privacy_plugin.metrics.itemset_difference`, a measure of utility, not of privacy.
 
     >>> ExpectTableItemsetDifferenceToBeAtMost(attributes=["age", "zip"], population="visits", at_most=0.05).variant
     'nfd'

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Par
 
 
 class ExpectTableJournalistRiskToBeAtMost(PrivacyExpectation):
-    """Expect the probability of saying whose row it is, among the people of the population, to be at most so high.
+    """Expect the probability of re-identifying a row among the people of the population to be at most a limit.
 
-    The metric is `privacy_plugin.metrics.journalist_risk`; `threshold` goes with the variant "share_at_risk".
+    The metric is `privacy_plugin.metrics.journalist_risk`; `threshold` is for the variant "share_at_risk".
 
     >>> ExpectTableJournalistRiskToBeAtMost(
     ...     quasi_identifiers=["age", "zip"], population="register", at_most="1/11"

@@ -7,7 +7,7 @@ from privacy_plugin.expectations.fields import Column, Columns, Whole
 
 
 class ExpectTableKAnonymityToBeAtLeast(PrivacyExpectation):
-    """Expect every combination of quasi-identifiers in the table to be shared by at least so many people.
+    """Expect every class of equal quasi-identifiers to have at least k people.
 
     The metric is `privacy_plugin.metrics.k_anonymity`; with `unit`, a class counts distinct people.
 

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Population,
 
 
 class ExpectTableKMapToBeAtLeast(PrivacyExpectation):
-    """Expect every row to fit at least so many people of the population.
+    """Expect every row to match at least k people of the population.
 
-    The metric is `privacy_plugin.metrics.k_map`; `hierarchies` says what generalized values stand for.
+    The metric is `privacy_plugin.metrics.k_map`; `hierarchies` maps generalized values to original ones.
 
     >>> ExpectTableKMapToBeAtLeast(quasi_identifiers=["age", "zip"], population="register", at_least=11).at_least
     11

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Column, Columns, Number, Paramete
 
 
 class ExpectTableLDiversityToBeAtLeast(PrivacyExpectation):
-    """Expect every class of people to have at least so many well-represented sensitive values.
+    """Expect every class to have at least l well-represented sensitive values.
 
-    The metric is `privacy_plugin.metrics.l_diversity`; `c` goes with the variant "recursive".
+    The metric is `privacy_plugin.metrics.l_diversity`; `c` is for the variant "recursive".
 
     >>> ExpectTableLDiversityToBeAtLeast(
     ...     quasi_identifiers=["age"], sensitive="disease", variant="entropy", at_least=2.5

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Column, Columns, Hierarchies, Num
 
 
 class ExpectTableLearnedAccuracyToBeAtLeast(PrivacyExpectation):
-    """Expect naive Bayes, trained on a released table, to be right about the original (`population`) so often.
+    """Expect naive Bayes, trained on a released table, to reach an accuracy on the original (`population`).
 
-    The metric is `privacy_plugin.metrics.learned_accuracy`: usefulness, not privacy.
+    The metric is `privacy_plugin.metrics.learned_accuracy`, a measure of utility, not of privacy.
 
     >>> asked = {"attributes": ["age", "income"], "population": "visits", "target": "income"}
     >>> ExpectTableLearnedAccuracyToBeAtLeast(**asked, at_least=0.8).target

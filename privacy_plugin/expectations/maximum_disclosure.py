@@ -9,7 +9,7 @@ from privacy_plugin.expectations.fields import Column, Columns, Number, Paramete
 
 
 class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
-    """Expect no attacker with so many further facts to name a sensitive value with so high a probability.
+    """Expect an attacker with `knowledge` further facts to infer no sensitive value with a probability above a limit.
 
     The metric is `privacy_plugin.metrics.maximum_disclosure.metric`; `below` c with `knowledge` k is (c, k)-safety.
 

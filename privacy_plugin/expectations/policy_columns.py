@@ -1,4 +1,4 @@
-"""The columns a policy allows, as an expectation: what the gate asks before it measures anything."""
+"""The columns of a policy as an expectation: what the gate checks before it measures anything."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -11,39 +11,39 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.renderer_configuration import RendererValueType
 
 from privacy_plugin.errors import PrivacyPluginError, unknown_name
-from privacy_plugin.expectations.batches import left_out, read_batch, register_batch_metric
-from privacy_plugin.expectations.rendering import reason_block, words_block
+from privacy_plugin.expectations.batches import describe_scope, read_batch, register_batch_metric
+from privacy_plugin.expectations.rendering import reason_block, text_block
 from privacy_plugin.gate.verdict import label_problems
 from privacy_plugin.requirements.rules import ROLES, Rules, structure_problems
 from privacy_plugin.sources import open_source
 
 COLUMNS_METRIC = "privacy_plugin.columns"
 
-_WORDS = "Must have the columns $allowed and no other; none that identifies people."
+_TEMPLATE = "Must have exactly the columns $allowed, and no identifier column."
 
 
-def _columns(*, execution_engine: Any, metric_domain_kwargs: Mapping[str, Any], **_: Any) -> dict[str, Any]:
-    """Return the names of the batch's columns and what is wrong beside them, or why they could not be read."""
+def _read_columns(*, execution_engine: Any, metric_domain_kwargs: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+    """Return the column names of a batch and the problems of its index, or why they could not be read."""
     try:
         with read_batch(execution_engine, metric_domain_kwargs) as data:
             source = open_source(data)
-            beside = list(label_problems(source))
-        left = left_out(execution_engine, metric_domain_kwargs)
-        return {"columns": list(source.columns), "beside": beside, "left_out": left}
+            index_problems = list(label_problems(source))
+        scope = describe_scope(execution_engine, metric_domain_kwargs)
+        return {"columns": list(source.columns), "index_problems": index_problems, "scope": scope}
     except PrivacyPluginError as problem:
         return {"problem": str(problem)}
-    except Exception as problem:  # noqa: BLE001  a driver's text may quote the data
-        return {"problem": f"the batch could not be read: {type(problem).__name__}"}
+    except Exception as problem:  # noqa: BLE001  a driver's message may quote the data
+        return {"problem": f"cannot read the batch: {type(problem).__name__}"}
 
 
-register_batch_metric(COLUMNS_METRIC, value_keys=(), provider=_columns)
+register_batch_metric(COLUMNS_METRIC, value_keys=(), provider=_read_columns)
 
 
 class ExpectTableColumnsToMatchPolicy(BatchExpectation):
-    """Expect the table to have every declared column, no undeclared one, and none that identifies people.
+    """Expect the table to have every declared column, no undeclared column, and no identifier column.
 
-    `columns` gives the role of every column, as a policy does. GX's own comparison of column sets does not work on
-    every engine and knows no roles.
+    `columns` gives the role of every column, as a policy does. GX's own comparison of column sets ignores roles and
+    does not work on every engine.
 
     >>> ExpectTableColumnsToMatchPolicy(columns={"age": "quasi_identifier", "name": "identifier"}).columns["name"]
     'identifier'
@@ -57,9 +57,9 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
     metric_dependencies: ClassVar[tuple[str, ...]] = (COLUMNS_METRIC,)
 
     @pydantic.validator("columns")
-    def _known_roles(cls, columns: dict[str, str]) -> dict[str, str]:  # noqa: N805
+    def _require_roles(cls, columns: dict[str, str]) -> dict[str, str]:  # noqa: N805
         if not columns:
-            raise ValueError("columns is empty; give the role of every column")
+            raise ValueError("columns is empty; give every column a role")
         for name, role in columns.items():
             if role not in ROLES:
                 raise ValueError(f"column {name!r}: {unknown_name('role', role, ROLES)}")
@@ -70,27 +70,27 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
     ) -> dict[str, Any]:
         found = metrics[COLUMNS_METRIC]
         if "problem" in found:
-            reason = f"the columns could not be read: {found['problem']}"
+            reason = f"cannot read the columns: {found['problem']}"
             details = {"status": "not_evaluated", "passed": False, "reason": reason}
             error = {"raised_exception": True, "exception_message": reason, "exception_traceback": ""}
             return {"success": False, "result": {"observed_value": None, "details": details}, "exception_info": error}
         rules = Rules(dataset="", roles=self.columns, requirements=(), digest="")
-        problems = (*structure_problems(rules, found["columns"]), *found["beside"])
+        problems = (*structure_problems(rules, found["columns"]), *found["index_problems"])
         details = {
             "status": "failed" if problems else "passed",
             "passed": not problems,
             "problems": list(problems),
-            "reason": ("; ".join(problems) or "The columns are those the policy declares.") + found["left_out"],
+            "reason": ("; ".join(problems) or "The columns are those of the policy.") + found["scope"],
         }
-        recognized = any(name in self.columns for name in found["columns"])  # if not, names may be a first row's values
+        recognized = any(name in self.columns for name in found["columns"])  # else the names may be values of a row
         observed = found["columns"] if recognized else None
         return {"success": not problems, "result": {"observed_value": observed, "details": details}}
 
     @classmethod
     def _prescriptive_template(cls, renderer_configuration: Any) -> Any:
-        allowed = _allowed(renderer_configuration.kwargs)
+        allowed = _allowed_columns(renderer_configuration.kwargs)
         renderer_configuration.add_param(name="allowed", param_type=RendererValueType.STRING, value=allowed)
-        renderer_configuration.template_str = _WORDS
+        renderer_configuration.template_str = _TEMPLATE
         return renderer_configuration
 
     @classmethod
@@ -100,7 +100,7 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
     ) -> list[Any]:
         arguments = configuration.kwargs if configuration is not None else {}
         styling = (runtime_configuration or {}).get("styling")
-        return [words_block(_WORDS, {"allowed": _allowed(arguments)}, styling=styling)]
+        return [text_block(_TEMPLATE, {"allowed": _allowed_columns(arguments)}, styling=styling)]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.UNEXPECTED_STATEMENT)
@@ -116,8 +116,8 @@ class ExpectTableColumnsToMatchPolicy(BatchExpectation):
         cls, configuration: Any = None, result: Any = None, runtime_configuration: Any = None
     ) -> Any:
         columns = (result.result or {}).get("observed_value") if result is not None else None
-        return words_block("$columns", {"columns": ", ".join(columns)}) if columns else "--"
+        return text_block("$columns", {"columns": ", ".join(columns)}) if columns else "--"
 
 
-def _allowed(arguments: Mapping[str, Any]) -> str:
+def _allowed_columns(arguments: Mapping[str, Any]) -> str:
     return ", ".join(sorted(name for name, role in arguments.get("columns", {}).items() if role != "identifier"))

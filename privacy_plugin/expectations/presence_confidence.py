@@ -9,10 +9,10 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Par
 
 
 class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
-    """Expect delta-presence to hold with so much confidence, where only attribute distributions are known.
+    """Expect delta-presence to hold with a confidence, if only attribute distributions of the population are known.
 
     The metric is `privacy_plugin.metrics.presence.presence_confidence`; `marginals` is {column: {value: count}} or
-    {"file": "census.csv"} with lines of column, value and count.
+    {"file": "census.csv"} with the columns column, value and count.
 
     >>> ExpectTablePresenceConfidenceToBeAtLeast(
     ...     quasi_identifiers=["age"], marginals={"age": {"30": 60, "41": 40}}, population_size=100,

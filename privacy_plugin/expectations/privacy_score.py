@@ -15,7 +15,7 @@ class ExpectTablePrivacyScoreToBeLessThan(PrivacyExpectation):
     """Expect the average or highest privacy score, or the share of people who reach a threshold, to be below a limit.
 
     The metric is `metrics.privacy_score.metric`. Weights are {column: weight} or {column: {value: weight}};
-    `roles` stands for known and harmless quasi-identifiers, unknown and dangerous sensitive columns.
+    `roles` sets default weights: quasi-identifiers are known and harmless, sensitive columns unknown and dangerous.
 
     >>> ExpectTablePrivacyScoreToBeLessThan(
     ...     attributes=["age", "disease"], roles={"age": "quasi_identifier", "disease": "sensitive"}, below=0.3

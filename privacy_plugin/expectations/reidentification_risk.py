@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Column, Columns, Number, Paramete
 
 
 class ExpectTableReidentificationRiskToBeAtMost(PrivacyExpectation):
-    """Expect the probability of picking a person's row, or the share of people at risk, to be at most so high.
+    """Expect the probability of re-identifying a person's row, or the share of people at risk, to be at most a limit.
 
-    The metric is `privacy_plugin.metrics.reidentification_risk`; `threshold` goes with the variant "share_at_risk".
+    The metric is `privacy_plugin.metrics.reidentification_risk`; `threshold` is for the variant "share_at_risk".
 
     >>> ExpectTableReidentificationRiskToBeAtMost(quasi_identifiers=["age", "zip"], at_most="1/11").at_most
     '1/11'

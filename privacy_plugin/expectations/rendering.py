@@ -1,7 +1,7 @@
-"""What Data Docs show of a privacy expectation: the requirement in words, the finding in words, a table and a chart.
+"""Data Docs of a privacy expectation: the requirement, the reason of the finding, a table and a chart.
 
-Everything shown comes from the finding's plain data, which holds counts and column names, never a value of the table.
-Column names reach the page through template parameters, which GX escapes; table cells and charts hold numbers only.
+Everything comes from the finding's plain data, which contains counts and column names, never a value of the table.
+Column names reach the page through template parameters, which GX escapes; table cells and charts contain only numbers.
 """
 
 import json
@@ -19,53 +19,55 @@ from great_expectations.render.components import (
 from privacy_plugin.expectations.fields import PARAMETER, is_parameter
 from privacy_plugin.metrics.registry import Metric
 from privacy_plugin.requirements.limits import KINDS
-from privacy_plugin.requirements.requirement import ANSWERS, shown
+from privacy_plugin.requirements.requirement import SELECTORS, format_value
 from privacy_plugin.requirements.specification import is_specification
 
 _TABLE_STYLE = {"body": {"classes": ["table-bordered", "table-sm", "mt-3"]}}
 _FALLBACK = "--"
 
 
-def requirement_words(definition: Metric, arguments: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Say what is required, as a template and its parameters.
+def describe_requirement(definition: Metric, arguments: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return a sentence about the requirement as a template and its parameters.
 
     For example: k-anonymity over age, zip must be at least 5.
     """
-    stated = {name: definition.options[name].default for name in ANSWERS if name in definition.options}
-    stated |= {name: value for name, value in arguments.items() if value is not None}
+    given = {name: definition.options[name].default for name in SELECTORS if name in definition.options}
+    given |= {name: value for name, value in arguments.items() if value is not None}
     parameters = {"title": definition.title}
-    words = "$title"
-    options = [name for name in definition.options if name in stated]
+    sentence = "$title"
+    options = [name for name in definition.options if name in given]
     if options:
-        words += " (" + ", ".join(_named(parameters, name, f"{name} {_said(stated[name])}") for name in options) + ")"
-    if "sensitive" in stated:
-        words += " of " + _named(parameters, "sensitive", _said(stated["sensitive"]))
+        stated = (_add_parameter(parameters, name, f"{name} {_format_field(given[name])}") for name in options)
+        sentence += f" ({', '.join(stated)})"
+    if "sensitive" in given:
+        sentence += " of " + _add_parameter(parameters, "sensitive", _format_field(given["sensitive"]))
     for role in ("quasi_identifiers", "attributes"):
-        if role in stated:
-            words += " over " + _listed(parameters, role, stated[role])
+        if role in given:
+            sentence += " over " + _add_list(parameters, role, given[role])
     for kind in KINDS:
-        if kind in stated:
-            words += f" must be {kind.replace('_', ' ')} " + _named(parameters, kind, _bound(stated[kind]))
-    if "unit" in stated:
-        words += ", counting distinct " + _named(parameters, "unit", _said(stated["unit"]))
-    if "population" in stated:
-        named = _named(parameters, "population", _said(stated["population"]))
-        words += f", compared with the {definition.second_table} {named}"
-    if "row_condition" in stated:  # what it says may be a value, but that it leaves rows out must be known
-        words += ", looking only at the rows that meet the suite's condition"
-    return words + ".", parameters
+        if kind in given:
+            bound = _add_parameter(parameters, kind, _format_bound(given[kind]))
+            sentence += f" must be {kind.replace('_', ' ')} {bound}"
+    if "unit" in given:
+        sentence += ", counting distinct " + _add_parameter(parameters, "unit", _format_field(given["unit"]))
+    if "population" in given:
+        named = _add_parameter(parameters, "population", _format_field(given["population"]))
+        sentence += f", compared with the {definition.second_table} {named}"
+    if "row_condition" in given:  # its text may contain values, so that only its existence is shown
+        sentence += ", for the rows that meet the row condition"
+    return sentence + ".", parameters
 
 
-def words_block(
+def text_block(
     template: str, parameters: Mapping[str, str], *, styling: Mapping[str, Any] | None = None
 ) -> RenderedStringTemplateContent:
-    """Return words with parameters as a block of a page."""
+    """Return a template with its parameters as a content block."""
     content = {"template": template, "params": dict(parameters), "styling": dict(styling or {})}
     return RenderedStringTemplateContent(content_block_type="string_template", string_template=content)
 
 
 def reason_block(finding: Mapping[str, Any]) -> RenderedStringTemplateContent:
-    """Say what was found, in the words of the gate."""
+    """Return the reason of the finding as a content block."""
     colour = "text-success" if finding.get("passed") is True else "text-danger"
     template = {"template": "$reason", "params": {"reason": finding["reason"]}, "tag": "p"}
     return RenderedStringTemplateContent(
@@ -74,39 +76,41 @@ def reason_block(finding: Mapping[str, Any]) -> RenderedStringTemplateContent:
 
 
 def number_tables(finding: Mapping[str, Any]) -> list[RenderedTableContent]:
-    """Return what was looked at and the worst classes, in numbers; nothing where nothing could be measured."""
+    """Return tables of the measurement and of the worst classes; empty if the requirement was not evaluated."""
     measurement = finding.get("measurement")
     if not measurement:
         return []
     numbers = [
-        ["people", shown(measurement["rows"])],
-        ["classes", shown(measurement["classes"])],
-        ["people who do not meet the limit", _count(finding.get("people_affected"), passed=finding["passed"])],
-        ["value", _value(measurement)],
-        ["limit", _limit(finding["limit"])],
+        ["people", format_value(measurement["rows"])],
+        ["classes", format_value(measurement["classes"])],
+        ["people who do not meet the limit", _format_count(finding.get("people_affected"), passed=finding["passed"])],
+        ["value", _format_measured(measurement)],
+        ["limit", _format_limit(finding["limit"])],
     ]
-    tables = [_table(["Looked at", "Number"], numbers)]
-    worst = Counter((shown(item["value"]), shown(item["people"])) for item in measurement["worst"])
-    if worst:  # without their values, classes of equal numbers look the same: they share a line
-        tables.append(_table(["Worst classes", "Value", "People"], [_alike(*line) for line in worst.items()]))
+    tables = [_table(["Measured", "Number"], numbers)]
+    worst = Counter((format_value(item["value"]), format_value(item["people"])) for item in measurement["worst"])
+    if worst:  # classes with equal numbers share a row, because their values are not shown
+        tables.append(_table(["Worst classes", "Value", "People"], [_worst_row(*line) for line in worst.items()]))
     return tables
 
 
 def observed_block(finding: Mapping[str, Any]) -> RenderedContentBlockContainer | str:
-    """Return the measured value with a chart of how it is spread over the people."""
+    """Return the measured value with a histogram over the people."""
     measurement = finding.get("measurement")
     if not measurement:
         return "not evaluated"
-    parameters = {"title": finding["title"], "value": _value(measurement)}
-    blocks: list[Any] = [words_block("$title: $value", parameters, styling={"classes": ["mb-2"]})]
+    parameters = {"title": finding["title"], "value": _format_measured(measurement)}
+    blocks: list[Any] = [text_block("$title: $value", parameters, styling={"classes": ["mb-2"]})]
     if measurement["histogram"]:
         blocks.append(chart_block(finding))
     return RenderedContentBlockContainer(content_blocks=blocks, content_block_type="content_block_container")
 
 
 def chart_block(finding: Mapping[str, Any]) -> RenderedGraphContent:
-    """Return the histogram as Vega-Lite: a JSON text, because GX writes the graph into a script as it is."""
-    bars = [{"value": _tick(bar["from"]), "people": bar["people"]} for bar in finding["measurement"]["histogram"]]
+    """Return the histogram as Vega-Lite JSON text, because GX writes the graph into a script unchanged."""
+    bars = [
+        {"value": _format_tick(bar["from"]), "people": bar["people"]} for bar in finding["measurement"]["histogram"]
+    ]
     axis = {"field": "value", "type": "ordinal", "sort": None, "title": finding["title"]}
     chart = {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -120,19 +124,19 @@ def chart_block(finding: Mapping[str, Any]) -> RenderedGraphContent:
     return RenderedGraphContent(graph=json.dumps(chart).replace("<", "\\u003c"), content_block_type="graph")
 
 
-def _named(parameters: dict[str, str], name: str, value: str) -> str:
+def _add_parameter(parameters: dict[str, str], name: str, value: str) -> str:
     parameters[name] = value
     return f"${{{name}}}"
 
 
-def _listed(parameters: dict[str, str], role: str, names: Any) -> str:
+def _add_list(parameters: dict[str, str], role: str, names: Any) -> str:
     if is_parameter(names):
-        return _named(parameters, role, _said(names))
-    return ", ".join(_named(parameters, f"{role}_{number}", str(name)) for number, name in enumerate(names))
+        return _add_parameter(parameters, role, _format_field(names))
+    return ", ".join(_add_parameter(parameters, f"{role}_{number}", str(name)) for number, name in enumerate(names))
 
 
-def _said(value: Any) -> str:
-    """Say a field's value; what may list values of a column, hierarchies and marginals, is only said to be given."""
+def _format_field(value: Any) -> str:
+    """Format the value of a field; hierarchies and marginals, which contain values, are only named as given."""
     if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
         return "given"
     if is_parameter(value):
@@ -147,31 +151,31 @@ def _said(value: Any) -> str:
     return str(value)
 
 
-def _bound(value: Any) -> str:
-    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else _said(value)
+def _format_bound(value: Any) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else _format_field(value)
 
 
-def _limit(limit: Mapping[str, Any]) -> str:
+def _format_limit(limit: Mapping[str, Any]) -> str:
     ((kind, value),) = limit.items()
-    return f"{kind.replace('_', ' ')} {_bound(value)}"
+    return f"{kind.replace('_', ' ')} {_format_bound(value)}"
 
 
-def _value(measurement: Mapping[str, Any]) -> str:
+def _format_measured(measurement: Mapping[str, Any]) -> str:
     exact, error = measurement["exact_value"], measurement["error"]
     fraction = f" ({exact})" if exact and "/" in exact else ""
-    return shown(measurement["value"]) + fraction + (f" ± {error:.2g}" if error else "")
+    return format_value(measurement["value"]) + fraction + (f" ± {error:.2g}" if error else "")
 
 
-def _count(people: int | None, *, passed: bool) -> str:
-    return shown(people) if people is not None else "0" if passed else _FALLBACK
+def _format_count(people: int | None, *, passed: bool) -> str:
+    return format_value(people) if people is not None else "0" if passed else _FALLBACK
 
 
-def _alike(numbers: tuple[str, str], classes: int) -> list[str]:
+def _worst_row(numbers: tuple[str, str], classes: int) -> list[str]:
     value, people = numbers
     return ["1 class", value, people] if classes == 1 else [f"{classes} classes", value, f"{people} each"]
 
 
-def _tick(value: float) -> str:
+def _format_tick(value: float) -> str:
     return f"{value:.4g}"
 
 

@@ -7,9 +7,9 @@ from privacy_plugin.expectations.fields import Columns, Number, Parameter, Popul
 
 
 class ExpectTableRepeatedRecordsToBeAtMost(PrivacyExpectation):
-    """Expect at most such a share of a generated table's rows to occur in the original, given as `population`.
+    """Expect the share of a generated table's rows that occur in the original (`population`) to be at most a limit.
 
-    The metric is `privacy_plugin.metrics.repeated_records`: an audit, which finds copies and never proves privacy.
+    The metric is `privacy_plugin.metrics.repeated_records`, an audit: it finds copies and never proves privacy.
 
     >>> ExpectTableRepeatedRecordsToBeAtMost(attributes=["age", "zip"], population="visits", at_most=0.2).variant
     'repeated'

@@ -1,4 +1,4 @@
-"""A policy as a suite: one expectation a requirement, one for the columns, and the list of what was declared."""
+"""A policy as a suite: one expectation per requirement, one for the columns, and a list of all of them."""
 
 import hashlib
 import json
@@ -18,30 +18,30 @@ from privacy_plugin.requirements.requirement import Requirement
 META = "privacy_plugin"
 
 
-def suite_of(policy: Policy, *, name: str, population: Any = None) -> ExpectationSuite:
-    """Return the policy as an expectation suite, which GX can store, show and run.
+def build_suite(policy: Policy, *, name: str, population: Any = None) -> ExpectationSuite:
+    """Return the policy as an expectation suite that GX can store, show and run.
 
-    `population` says where an expectation finds the second table (default: what the policy names). The suite's
-    `meta` lists what it declares, so that `run_suite` notices when GX has dropped an expectation.
+    `population` is the place of the second table (default: the population of the policy). The suite's `meta` lists its
+    expectations, so that `run_suite` detects expectations that GX has dropped.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
     ...     "columns": {"age": "quasi_identifier"},
     ...     "requirements": [{"k_anonymity": {"at_least": 5}}],
     ... })
-    >>> [expectation.expectation_type for expectation in suite_of(policy, name="visits").expectations]
+    >>> [expectation.expectation_type for expectation in build_suite(policy, name="visits").expectations]
     ['expect_table_columns_to_match_policy', 'expect_table_k_anonymity_to_be_at_least']
     """
     expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(policy.roles))]
     for requirement in policy.requirements:
-        expectation = expectation_of(requirement, policy, population=population)
-        if _mark(expectation) not in map(_mark, expectations):
+        expectation = build_expectation(requirement, policy, population=population)
+        if _digest(expectation) not in map(_digest, expectations):
             expectations.append(expectation)
     suite = ExpectationSuite(name=name, expectations=expectations)
-    return declare(suite, dataset=policy.dataset, policy_digest=policy.digest)
+    return declare_expectations(suite, dataset=policy.dataset, policy_digest=policy.digest)
 
 
-def expectation_of(requirement: Requirement, policy: Policy, *, population: Any = None) -> PrivacyExpectation:
+def build_expectation(requirement: Requirement, policy: Policy, *, population: Any = None) -> PrivacyExpectation:
     """Return one requirement of a policy as an expectation over the policy's columns."""
     definition = requirement.definition
     quasi_identifiers = policy.rules.columns("quasi_identifier")
@@ -59,43 +59,43 @@ def expectation_of(requirement: Requirement, policy: Policy, *, population: Any 
     try:
         return expectation_class(requirement.metric)(notes=notes, **arguments)
     except ValidationError as problem:
-        raise PolicyError(f"{requirement} cannot become an expectation: {_words(problem)}") from None
+        raise PolicyError(f"cannot build an expectation from {requirement}: {_format_errors(problem)}") from None
 
 
 def expectation_class(metric: str) -> type[PrivacyExpectation]:
-    """Return the expectation of a metric."""
+    """Return the expectation class of a metric."""
     for kind in PrivacyExpectation.__subclasses__():
         if kind.metric == metric:
             return kind
     raise PolicyError(f"{metric} has no expectation; add expectations/{metric}.py")
 
 
-def declare(suite: ExpectationSuite, **about: Any) -> ExpectationSuite:
-    """Write into a suite's `meta` what it declares; call it again after changing the suite on purpose."""
+def declare_expectations(suite: ExpectationSuite, **about: Any) -> ExpectationSuite:
+    """List the expectations of a suite in its `meta`; call it again after changing the suite."""
     known = suite.meta.get(META, {})
-    suite.meta[META] = {**known, **about, "declared": sorted(map(_mark, suite.expectations))}
+    suite.meta[META] = {**known, **about, "declared": sorted(map(_digest, suite.expectations))}
     return suite
 
 
-def declared(suite: ExpectationSuite) -> list[str] | None:
-    """Return the marks of the expectations a suite was declared with; None if it never was."""
+def declared_expectations(suite: ExpectationSuite) -> list[str] | None:
+    """Return the digests of the declared expectations; None if the suite declares none."""
     about = suite.meta.get(META)
-    marks = about.get("declared") if isinstance(about, dict) else None
-    return [str(mark) for mark in marks] if isinstance(marks, list) and marks else None
+    digests = about.get("declared") if isinstance(about, dict) else None
+    return [str(digest) for digest in digests] if isinstance(digests, list) and digests else None
 
 
 def missing_expectations(suite: ExpectationSuite) -> list[str]:
-    """Return the marks of declared expectations that the suite no longer has, dropped or changed."""
-    present = Counter(map(_mark, suite.expectations))
-    return sorted((Counter(declared(suite) or []) - present).elements())
+    """Return the digests of declared expectations that are missing from the suite, dropped or changed."""
+    present = Counter(map(_digest, suite.expectations))
+    return sorted((Counter(declared_expectations(suite) or []) - present).elements())
 
 
-def _mark(expectation: Expectation) -> str:
-    """Identify an expectation by its type and arguments; whatever GX adds in storing it leaves the mark as it is."""
+def _digest(expectation: Expectation) -> str:
+    """Return type and hash of the arguments; they stay the same when GX stores and loads the expectation."""
     configuration = expectation.configuration.to_json_dict()
     content = json.dumps(configuration["kwargs"], sort_keys=True, default=str)
     return f"{configuration['type']}:{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
-def _words(problem: ValidationError) -> str:
+def _format_errors(problem: ValidationError) -> str:
     return "; ".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in problem.errors())

@@ -7,7 +7,7 @@ from privacy_plugin.expectations.fields import Column, Columns, Ground, Number
 
 
 class ExpectTableTClosenessToBeAtMost(PrivacyExpectation):
-    """Expect the sensitive values of every class to be at most so far from those of the whole table.
+    """Expect the distance of the sensitive values of every class from those of the whole table to be at most t.
 
     The metric is `privacy_plugin.metrics.t_closeness`; `ground` is "equal", "ordered" or a hierarchy as plain data.
 

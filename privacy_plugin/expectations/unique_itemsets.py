@@ -9,9 +9,9 @@ from privacy_plugin.expectations.fields import Columns, Number, Parameter, Popul
 
 
 class ExpectTableUniqueItemsetsToBeAtMost(PrivacyExpectation):
-    """Expect at most such a share of what one row of the original (`population`) alone has to be in a generated table.
+    """Expect the share of unique itemsets of the original (`population`) in a generated table to be at most a limit.
 
-    The metric is `privacy_plugin.metrics.unique_itemsets`, over sets of up to `largest` columns: an audit, which finds
+    The metric is `privacy_plugin.metrics.unique_itemsets` over sets of up to `largest` columns, an audit: it finds
     leaks and never proves that there are none.
 
     >>> ExpectTableUniqueItemsetsToBeAtMost(attributes=["age", "zip"], population="visits", at_most=0.2).largest

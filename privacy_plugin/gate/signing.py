@@ -1,4 +1,4 @@
-"""The key that signs certificates, and what is signed with it."""
+"""The signing key of certificates, and the signature."""
 
 import hashlib
 import hmac
@@ -16,10 +16,10 @@ _SHORTEST_KEY = 16
 _FEWEST_CHARACTERS = 4
 
 
-def signature(content: dict[str, Any], key: bytes) -> str:
-    """Sign plain content; whoever has not the key can neither make this nor change the content unnoticed."""
+def sign(content: dict[str, Any], key: bytes) -> str:
+    """Return the HMAC-SHA256 of JSON content; raise if the key is too short."""
     if not isinstance(key, bytes) or len(key) < _SHORTEST_KEY:
-        raise CertificateError(f"a signing key must be at least {_SHORTEST_KEY} bytes")
+        raise CertificateError(f"a signing key must have at least {_SHORTEST_KEY} bytes")
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
@@ -27,15 +27,15 @@ def signature(content: dict[str, Any], key: bytes) -> str:
 def signing_key() -> bytes:
     """Return the key that signs certificates.
 
-    The environment variable PRIVACY_PLUGIN_KEY (at least 16 characters, for teams and schedulers), else a random
-    key in the user's configuration folder, made on first use and readable by the user only.
+    That is the environment variable PRIVACY_PLUGIN_KEY (at least 16 characters, for teams and schedulers), or a random
+    key file in the user's configuration folder, created on first use and readable by the user only.
     """
     given = os.environ.get(KEY_VARIABLE)
     if given is not None:
-        if _is_plain(given):
+        if _is_weak(given):
             raise CertificateError(
-                f"{KEY_VARIABLE} is too short or too plain; give at least {_SHORTEST_KEY} random characters, such as "
-                "`openssl rand -hex 32` prints"
+                f"{KEY_VARIABLE} is too short or too regular; set it to at least {_SHORTEST_KEY} random characters, "
+                "for example with `openssl rand -hex 32`"
             )
         return os.fsencode(given)
     path = _configuration_folder() / "privacy_plugin" / "signing.key"
@@ -45,50 +45,50 @@ def signing_key() -> bytes:
         key, found = path.read_bytes(), path.stat()
     except OSError as problem:
         raise CertificateError(
-            f"no signing key at {str(path)!r} ({type(problem).__name__}); set {KEY_VARIABLE} instead"
+            f"cannot read or create the key file {str(path)!r} ({type(problem).__name__}); set {KEY_VARIABLE} instead"
         ) from None
     if len(key) < _SHORTEST_KEY:
-        raise CertificateError(f"the key file {str(path)!r} is damaged; remove it and judge the tables again")
-    _require_own(path, found)
+        raise CertificateError(f"the key file {str(path)!r} is damaged; delete it and judge the tables again")
+    _require_private(path, found)
     return key
 
 
-def _is_plain(key: str) -> bool:
-    """Tell whether a key is short, repeats something short, or has hardly any different characters.
+def _is_weak(key: str) -> bool:
+    """Return whether a key is short, repeats a short piece, or has fewer than four different characters.
 
-    Of keys of 16 random hexadecimal digits that is less than one in 500 million, and of longer ones fewer.
+    Of keys of 16 random hexadecimal digits, less than one in 500 million is rejected; of longer keys, fewer.
     """
-    repeated = (key + key).find(key, 1)  # how long the piece is that the key repeats: itself, if it repeats none
+    repeated = (key + key).find(key, 1)  # length of the shortest piece whose repetition is the key
     return repeated < _SHORTEST_KEY or len(set(key)) < _FEWEST_CHARACTERS
 
 
-def _require_own(path: Path, found: os.stat_result) -> None:
-    """Refuse a key that others have; where a disk or a mount decides who may read, only the variable helps."""
+def _require_private(path: Path, found: os.stat_result) -> None:
+    """Raise if other users can read the key file or own it; where a mount sets the mode, the variable is needed."""
     if os.name != "posix":
         return
     if found.st_uid != os.geteuid():
         raise CertificateError(f"the key file {str(path)!r} belongs to another user; set {KEY_VARIABLE} instead")
     if found.st_mode & 0o077:
         raise CertificateError(
-            f"others can read the key file {str(path)!r}, and its signatures prove nothing; remove it, or set "
-            f"{KEY_VARIABLE} where it would be made anew for all to read"
+            f"other users can read the key file {str(path)!r}, so that its signatures prove nothing; delete it to "
+            f"create a new one, or set {KEY_VARIABLE} if the file system does not support private files"
         )
 
 
 def _configuration_folder() -> Path:
-    """Return the user's own; one that is relative would be another in every folder, and in the midst of a project."""
+    """Return the user's configuration folder; a relative path would depend on the working directory."""
     given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     try:
         folder = given if given.is_absolute() else Path.home() / ".config"
-    except RuntimeError:  # a user without a home, as containers have
+    except RuntimeError:  # a user without a home directory, as in containers
         folder = given
     if not folder.is_absolute():
-        raise CertificateError(f"this user has no home for a signing key; set {KEY_VARIABLE} instead")
+        raise CertificateError(f"this user has no home directory for a signing key; set {KEY_VARIABLE} instead")
     return folder
 
 
 def _create_key(path: Path) -> None:
-    """Create the key file unless it is there; a link makes it appear whole, whoever comes first."""
+    """Create the key file unless it exists; a hard link makes it appear atomically, also in concurrent runs."""
     if path.exists():
         return
     staging = staging_path(path)

@@ -1,4 +1,4 @@
-"""The gate: judge a table by column roles and requirements, closed unless everything was looked at and passed."""
+"""The gate: judge a table by column roles and requirements; closed unless everything was evaluated and passed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ from privacy_plugin.sources.population_join import open_snapshots
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the gate found. It passed only if there was something to judge and every finding passed.
+    """The result of the gate. It passed only if there are findings, no problems, and every finding passed.
 
-    The fingerprints are of what the findings rest on: the rows that a release would hold, the same rows with the unit
-    that says whose they are, and the table they were compared with.
+    The fingerprints identify the inputs of the findings: the rows that a release would contain, the same rows with the
+    unit column, and the population.
     """
 
     dataset: str
@@ -44,18 +44,18 @@ class Verdict:
 
     @property
     def evaluated(self) -> bool:
-        """Whether everything could be looked at; only then is a closed gate the data's fault."""
+        """Whether every requirement could be evaluated; if so, a closed gate is due to the data."""
         return not self.problems and all(finding.status != "not_evaluated" for finding in self.findings)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the gate is closed, in words."""
+        """Why the gate is closed: problems first, then the reasons of failed findings."""
         return (*self.problems, *(finding.reason for finding in self.findings if not finding.passed))
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
-        """Return plain data for every door.
+        """Return plain data; with `reveal`, including values of the worst classes.
 
-        A digest is told of what may be released, and of nothing else: whoever has one can try guesses of the rows.
+        Only the digest of rows that may be released is included: with a digest, an attacker can test guesses of rows.
         """
         return {
             "dataset": self.dataset,
@@ -65,31 +65,31 @@ class Verdict:
             "policy_digest": self.policy_digest,
             "rows": self.rows,
             "judged_at": self.judged_at,
-            "fingerprint": _described(self.fingerprint, digest=self.passed),
-            "people_fingerprint": _described(self.people_fingerprint),
-            "population_fingerprint": _described(self.population_fingerprint),
+            "fingerprint": _fingerprint_dict(self.fingerprint, digest=self.passed),
+            "people_fingerprint": _fingerprint_dict(self.people_fingerprint),
+            "population_fingerprint": _fingerprint_dict(self.population_fingerprint),
             "problems": list(self.problems),
             "notes": list(self.notes),
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
         }
 
 
-def _described(fingerprint: Fingerprint | None, *, digest: bool = False) -> dict[str, Any] | None:
-    told = fingerprint.to_dict() if fingerprint else {}
-    return {name: value for name, value in told.items() if digest or name != "digest"} or None
+def _fingerprint_dict(fingerprint: Fingerprint | None, *, digest: bool = False) -> dict[str, Any] | None:
+    content = fingerprint.to_dict() if fingerprint else {}
+    return {name: value for name, value in content.items() if digest or name != "digest"} or None
 
 
-def in_lines(said: str, reasons: Sequence[str]) -> str:
-    """Put one reason on the line of what it explains, and several on a line each, so that people can read them.
+def join_reasons(statement: str, reasons: Sequence[str]) -> str:
+    """Append one reason on the same line, or several as a list.
 
-    >>> print(in_lines("closed", ["too few people", "too few values"]))
+    >>> print(join_reasons("closed", ["too few people", "too few values"]))
     closed, for 2 reasons:
     - too few people
     - too few values
     """
     if len(reasons) == 1:
-        return f"{said}: {reasons[0]}"
-    return "\n- ".join([f"{said}, for {len(reasons)} reasons:", *reasons])
+        return f"{statement}: {reasons[0]}"
+    return "\n- ".join([f"{statement}, for {len(reasons)} reasons:", *reasons])
 
 
 def judge(
@@ -101,49 +101,49 @@ def judge(
     fingerprint: bool = False,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Verdict:
-    """Judge data; with `fingerprint` also take the content fingerprint of what a release would hold.
+    """Judge data; with `fingerprint` also compute the fingerprint of the rows that a release would contain.
 
-    Everything is read from one snapshot, so the fingerprint is that of the rows that were judged. Where people were
-    counted by a unit column, or a population was compared with, the fingerprints of those are taken too. With the
-    columns' `hierarchies` a root that has another name than `*` is recognized in the notes.
+    Everything is read from one snapshot, so that the fingerprint belongs to the rows that were judged. With a unit
+    column or a population, their fingerprints are computed too. With the columns' `hierarchies`, notes also recognize
+    a root that has another name than `*`.
     """
 
     def verdict(**found: Any) -> Verdict:
         return Verdict(dataset=rules.dataset, policy_digest=rules.digest, partition=partition, **found)
 
     try:
-        with _snapshots(data, population) as (tables, others):
+        with _open_snapshots(data, population) as (tables, others):
             problems = structure_problems(rules, tables.source.columns) + label_problems(tables.source)
             if problems:
                 return verdict(problems=problems)
             rows = tables.count_rows()
             if not rows:
-                return verdict(problems=("the table has no rows; an empty table is never judged private",))
+                return verdict(problems=("the table has no rows; an empty table never passes",))
             if others is not None:
                 others.count_rows()
-            findings = _findings(rules, tables, others)
+            findings = _judge_requirements(rules, tables, others)
             notes = wiped_out_notes(rules, tables, hierarchies or {})
-            taken = tables.source.fingerprint(rules.released) if fingerprint else None
-            if taken is not None and taken.rows != rows:
-                return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {taken.rows:,}",))
+            released = tables.source.fingerprint(rules.released) if fingerprint else None
+            if released is not None and released.rows != rows:
+                return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {released.rows:,}",))
             people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
-            compared = _compared_with(others, findings) if fingerprint else None
+            compared = _population_fingerprint(others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
-    except Exception as problem:  # noqa: BLE001  a gate that errs is shut; a driver's text may quote the data
+    except Exception as problem:  # noqa: BLE001  an error closes the gate; a driver's message may quote the data
         return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
     return verdict(
         findings=findings,
         notes=notes,
         rows=rows,
-        fingerprint=taken,
+        fingerprint=released,
         people_fingerprint=people,
         population_fingerprint=compared,
     )
 
 
 def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
-    """Say which quasi-identifiers hold nothing but `*`, or the root of their hierarchy: a release may do without them.
+    """Return a note on quasi-identifiers that contain only `*` or the root of their hierarchy.
 
     Only what the requirements have grouped already is looked at; the engine is not asked again.
     """
@@ -156,44 +156,44 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
     )
 
 
-def _compared_with(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
-    """Identify the table that requirements were compared with, by the columns they looked at."""
+def _population_fingerprint(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
+    """Return the fingerprint of the population over the columns that the findings used."""
     compared = [f for f in findings if f.requirement.definition.needs_population and f.measurement is not None]
     if others is None or not compared:
         return None
-    return others.source.fingerprint(sorted({name for finding in compared for name in _columns_seen(finding)}))
+    return others.source.fingerprint(sorted({name for finding in compared for name in _compared_columns(finding)}))
 
 
-def _columns_seen(finding: Finding) -> Iterator[str]:
-    """Return the columns of the second table that a finding rests on."""
+def _compared_columns(finding: Finding) -> Iterator[str]:
+    """Yield the columns of the population that a finding used."""
     for role in finding.requirement.definition.compared_roles:
         if finding.measurement is not None:
             yield from finding.measurement.parameters[role]
 
 
 @contextmanager
-def _snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | None]]:
+def _open_snapshots(data: Any, population: Any) -> Iterator[tuple[Tables, Tables | None]]:
     compared = None if population is None else open_source(population)
     with open_snapshots(open_source(data), compared) as (source, others):
         yield Tables(source), None if others is None else Tables(others)
 
 
 def label_problems(source: Source) -> tuple[str, ...]:
-    """Say so where rows carry labels beside the columns: names may be among them, and they go where the rows go."""
+    """Return a problem if a frame has an index other than row numbers: it may contain names, and is released too."""
     if not getattr(source, "labelled", False):
         return ()
     return (
-        "the frame's index is more than a numbering of its rows, and no column that a role could protect; drop it with "
+        "the frame's index contains more than row numbers, and an index has no role; drop it with "
         "reset_index(drop=True), or make it a column with reset_index()",
     )
 
 
-def _findings(rules: Rules, tables: Tables, population: Tables | None) -> tuple[Finding, ...]:
-    """Judge every requirement, those over the most columns first: coarser groupings are made from finer ones."""
+def _judge_requirements(rules: Rules, tables: Tables, population: Tables | None) -> tuple[Finding, ...]:
+    """Judge every requirement, those over the most columns first: coarser frequency tables derive from finer ones."""
     quasi_identifiers = rules.columns("quasi_identifier")
     findings: dict[int, Finding] = {}
-    asked = [requirement.definition for requirement in rules.requirements]
-    order = sorted(range(len(asked)), key=lambda n: (not asked[n].needs_ledger, -len(asked[n].roles)))
+    definitions = [requirement.definition for requirement in rules.requirements]
+    order = sorted(range(len(definitions)), key=lambda n: (not definitions[n].needs_ledger, -len(definitions[n].roles)))
     for number in order:
         requirement = rules.requirements[number]
         findings[number] = requirement.judge(

@@ -1,11 +1,13 @@
-"""Dagster: assets that anonymize, blocking checks that judge, and releases that ask for the certificate."""
+"""Dagster: assets that anonymize, blocking checks that judge, and releases that verify the certificate."""
 
 try:
     import dagster  # noqa: F401
 except ModuleNotFoundError as problem:
     if problem.name != "dagster":
         raise
-    raise ModuleNotFoundError("this needs Dagster: pip install 'privacy-plugin[dagster]'", name="dagster") from None
+    raise ModuleNotFoundError(
+        "privacy_plugin.orchestration needs Dagster: pip install 'privacy-plugin[dagster]'", name="dagster"
+    ) from None
 
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.candidate_asset import build_candidate_asset

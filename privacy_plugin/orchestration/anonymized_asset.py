@@ -1,4 +1,4 @@
-"""An asset that anonymizes its upstream as a policy asks, where the data lies."""
+"""An asset that anonymizes its upstream by the method of a policy, where the data is stored."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ import dagster as dg
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.description import ColumnLevel
-from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
-from privacy_plugin.orchestration.resources import ledger_of
-from privacy_plugin.orchestration.upstream import Asset, population_of
+from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.resources import open_ledger
+from privacy_plugin.orchestration.upstream import Asset, build_population
 from privacy_plugin.policy.policy import Policy
 
 
@@ -32,31 +32,31 @@ def build_anonymized_asset(
     certificates: str = "certificates",
     ledger: str = "ledger",
 ) -> dg.AssetsDefinition:
-    """Build an asset that is its upstream, anonymized by the method that the policy names.
+    """Build an asset that is its upstream, anonymized by the method of the policy.
 
     `generalize`: the least generalization that meets every requirement; the plan is saved in the folder of the
     `certificates` resource, and levels, loss and suppressed rows are metadata. `multidimensional_presence`: regions
-    within the bounds of presence in the `population`; their number, loss and the presence reached are metadata. A
-    randomized method draws from the `ledger` resource (a `BudgetLedgerResource`); what it spent, its unit and what
-    remains are metadata. Every run of it spends anew, and partitions of one dataset spend from one budget.
+    within the bounds of presence in the `population`; their number, loss and presence are metadata. A randomized
+    method spends from the `ledger` resource (a `BudgetLedgerResource`); spent budget, unit and remaining budget are
+    metadata. Every run of it spends again, and partitions of one dataset share one budget.
 
-    With `table` only groups are read from the warehouse, and the `target` table (default: the asset's name) is
-    replaced when the new one is complete. Without, the IO manager hands a frame over and takes the new frame. Columns
-    that identify people are left out, and a column without a role is refused.
+    With `table`, only frequency tables are read from the warehouse, and the `target` table (default: the asset's name)
+    is replaced atomically. Without it, the IO manager loads a frame and stores the new frame. Identifier columns are
+    dropped; a column without a role raises an error.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     method = rules.anonymizer
     method.require_usable(partition_column)
 
-    def make(run: Run) -> Made:
-        with ledger_of(run.resources, ledger if method.spends_budget else None) as books:
+    def make(run: AssetRun) -> MadeAsset:
+        with open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger:
             result = anonymize(
                 run.source,
                 policy=rules,
                 target=run.target,
                 population=run.population,
                 constant=partition_column,
-                ledger=books,
+                ledger=budget_ledger,
             )
         saved: dict[str, Any] = {}
         if result.plan is not None:
@@ -65,9 +65,9 @@ def build_anonymized_asset(
             saved["plan"] = dg.MetadataValue.path(str(path))
         return result.made, {**anonymized_metadata(result), **saved}
 
-    return build_step(
+    return build_asset(
         make,
-        doing="anonymizing",
+        activity="anonymizing",
         description=f"{rules.dataset}, {method.done}.",
         name=name,
         asset=asset,
@@ -79,12 +79,12 @@ def build_anonymized_asset(
         automation_condition=automation_condition,
         warehouse=warehouse,
         resources=[certificates, *([ledger] if method.spends_budget else [])],
-        population=population_of(population, population_table, warehouse),
+        population=build_population(population, population_table, warehouse),
     )
 
 
 def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
-    """Return what Dagster shows of an anonymized table, under names that stay, so that numbers are plotted."""
+    """Return the Dagster metadata of an anonymized table; Dagster plots numbers whose names stay the same."""
     described = result.describe()
     facts = {
         name: dg.MetadataValue.json(value) if isinstance(value, dict | list) else value
@@ -92,14 +92,14 @@ def anonymized_metadata(result: Anonymized) -> dict[str, Any]:
     }
     return {
         **facts,
-        **({"levels": _levels(described.levels)} if described.levels else {}),
+        **({"levels": _levels_table(described.levels)} if described.levels else {}),
         **({"notes": "; ".join(described.notes)} if described.notes else {}),
         **({} if described.released_rows is None else {"dagster/row_count": described.released_rows}),
     }
 
 
-def _levels(levels: Sequence[ColumnLevel]) -> dg.TableMetadataValue:
-    """Return the level of every column and what its values became; a number alone has no meaning."""
+def _levels_table(levels: Sequence[ColumnLevel]) -> dg.TableMetadataValue:
+    """Return a table of the level of every column, with a description of its generalized values."""
     records = [
         dg.TableRecord({"column": one.column, "level": one.position, "its values became": one.meaning})
         for one in levels

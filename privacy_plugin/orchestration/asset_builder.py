@@ -1,4 +1,4 @@
-"""Build an asset from a function: what it reads, the target it writes, what Dagster records."""
+"""Build an asset from a function: what it reads, which target it writes, what Dagster records."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,81 +7,17 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.error_redaction import told_without_values
+from privacy_plugin.orchestration.error_redaction import redact_errors
+from privacy_plugin.orchestration.partitions import RunContext, partition_key
 from privacy_plugin.orchestration.resources import table_name
-from privacy_plugin.orchestration.upstream import (
-    Asset,
-    StepContext,
-    Upstream,
-    asset_key,
-    partition_of,
-    partitions_of,
-    upstream,
-)
+from privacy_plugin.orchestration.upstream import Asset, Upstream, asset_key, build_upstream, choose_partitions
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.sql.dialect import dialect_of
 
 
-def checked_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, partitions: Any) -> str | None:
-    """Return the table that is written, or None where a frame is handed to the IO manager.
-
-    Every partition has a table of its own, so that what is put in place is exactly the copy that was verified:
-    rows of partitions with other levels of generalization never meet in one column.
-    """
-    if given is None and reads.table is None:
-        return None
-    target = given if given is not None else key.path[-1] + ("" if partitions is None else "_{partition}")
-    if partitions is None and "{partition}" in target:
-        raise ParameterError(f"the target {target!r} has a partition in it; give partitions_def")
-    if partitions is not None and "{partition}" not in target:
-        raise ParameterError(f"every partition would replace the target {target!r}; write {{partition}} into its name")
-    if target == reads.table:
-        raise ParameterError(f"the target {target!r} is the table that is read; name another")
-    return target
-
-
-def placed(target: str | None, *, reads: Upstream, context: StepContext, partition: str | None) -> str | None:
-    """Return the target of one partition: a quoted table name, or a path for files."""
-    if target is None or partition is None:
-        return target
-    if reads.table is None:
-        if "/" in partition or "\\" in partition:  # it may lead out of the folder, or to the file of another partition
-            raise ParameterError(f"the key of partition {partition!r} is a path, which names no file; rename it")
-        return target.replace("{partition}", partition)
-    engine = getattr(context.resources, reads.warehouse).engine
-    if dialect_of(engine.dialect).ignores_case:
-        _require_own_name(context, reads.partitions, partition)
-    return table_name(target, partition=partition)
-
-
-def _require_own_name(context: StepContext, partitions: Any, partition: str) -> None:
-    """Refuse keys that differ in case only: to DuckDB and SQLite their tables are one, and each replaces the other."""
-    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
-        return
-    keys = partitions.get_partition_keys(dynamic_partitions_store=context.instance)
-    twins = [key for key in keys if key != partition and key.encode().lower() == partition.encode().lower()]
-    if twins:
-        raise ParameterError(
-            f"the partitions {partition!r} and {twins[0]!r} would replace each other: in the name of a table, this "
-            "database sees no difference between large and small letters; rename one"
-        )
-
-
-def materialized(
-    made: Any, *, reads: Upstream, target: str | None, metadata: Mapping[str, Any]
-) -> dg.MaterializeResult[Any]:
-    """Return what Dagster records: of a frame also the value, for the IO manager, and of a file its path.
-
-    A table is where it is.
-    """
-    if reads.table is not None:
-        return dg.MaterializeResult(metadata=metadata)
-    return dg.MaterializeResult(value=made if target is None else target, metadata=metadata)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """One run of a step: the opened source, the target of this partition, and what else it may ask for."""
+class AssetRun:
+    """One run of an asset: the opened source, the target of the partition, and the resources."""
 
     key: dg.AssetKey
     reads: Upstream
@@ -92,13 +28,13 @@ class Run:
     population: Any = None
 
 
-Made = tuple[Any, Mapping[str, Any]]
+MadeAsset = tuple[Any, Mapping[str, Any]]
 
 
-def build_step(
-    make: Callable[[Run], Made],
+def build_asset(
+    make: Callable[[AssetRun], MadeAsset],
     *,
-    doing: str,
+    activity: str,
     description: str,
     name: Asset,
     asset: Asset,
@@ -112,12 +48,12 @@ def build_step(
     resources: Iterable[str] = (),
     population: Upstream | None = None,
 ) -> dg.AssetsDefinition:
-    """Build an asset from the function that makes it out of its upstream: it returns what was made, and metadata.
+    """Build an asset from the function that makes it from its upstream; it returns the result and its metadata.
 
-    Whatever goes wrong is told without a value of the data.
+    Errors are redacted: a message of `activity` never quotes the data.
     """
-    key, partitions = asset_key(name), partitions_of(asset, partitions_def)
-    reads = upstream(
+    key, partitions = asset_key(name), choose_partitions(asset, partitions_def)
+    reads = build_upstream(
         asset,
         argument="data",
         table=table,
@@ -125,34 +61,88 @@ def build_step(
         partitions=partitions,
         warehouse=warehouse,
     )
-    written = checked_target(target, key=key, reads=reads, partitions=partitions)
-    read = [reads] if population is None else [reads, population]
+    target_name = _check_target(target, key=key, reads=reads, partitions=partitions)
+    inputs = [reads] if population is None else [reads, population]
 
     @dg.asset(
         key=key,
-        deps=[dep for one in read for dep in one.deps],
-        ins={argument: loaded for one in read for argument, loaded in one.ins.items()},
-        required_resource_keys={*resources, *(resource for one in read for resource in one.resources)},
+        deps=[dep for upstream in inputs for dep in upstream.deps],
+        ins={argument: loaded for upstream in inputs for argument, loaded in upstream.ins.items()},
+        required_resource_keys={*resources, *(resource for upstream in inputs for resource in upstream.resources)},
         partitions_def=partitions,
         group_name=group_name,
         automation_condition=automation_condition,
         description=description,
-        metadata={} if reads.table is None else {"dagster/table_name": written},
+        metadata={} if reads.table is None else {"dagster/table_name": target_name},
         kinds={"privacy"},
     )
-    def step(context: dg.AssetExecutionContext, **handed: Any) -> dg.MaterializeResult[Any]:
-        with told_without_values(doing):
-            partition = partition_of(context, partitions)
-            run = Run(
+    def materialize(context: dg.AssetExecutionContext, **loaded: Any) -> dg.MaterializeResult[Any]:
+        with redact_errors(activity):
+            partition = partition_key(context, partitions)
+            run = AssetRun(
                 key=key,
                 reads=reads,
-                source=open_source(reads.data(context, handed, partition)),
-                target=placed(written, reads=reads, context=context, partition=partition),
+                source=open_source(reads.data(context, loaded, partition)),
+                target=_partition_target(target_name, reads=reads, context=context, partition=partition),
                 partition=partition,
                 resources=context.resources,
-                population=None if population is None else population.data(context, handed, None),
+                population=None if population is None else population.data(context, loaded, None),
             )
             made, metadata = make(run)
-        return materialized(made, reads=reads, target=run.target, metadata=metadata)
+        return _materialize_result(made, reads=reads, target=run.target, metadata=metadata)
 
-    return step
+    return materialize
+
+
+def _check_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, partitions: Any) -> str | None:
+    """Return the target table (default: the asset's name), or None where the IO manager stores a frame.
+
+    Every partition has its own table, so that the published table is exactly the copy that was verified: rows of
+    partitions with different generalization levels never share a column.
+    """
+    if given is None and reads.table is None:
+        return None
+    target = given if given is not None else key.path[-1] + ("" if partitions is None else "_{partition}")
+    if partitions is None and "{partition}" in target:
+        raise ParameterError(f"the target {target!r} contains {{partition}}; give partitions_def")
+    if partitions is not None and "{partition}" not in target:
+        raise ParameterError(f"every partition would replace the target {target!r}; write {{partition}} into its name")
+    if target == reads.table:
+        raise ParameterError(f"the target {target!r} is also the table that is read; name another target")
+    return target
+
+
+def _partition_target(target: str | None, *, reads: Upstream, context: RunContext, partition: str | None) -> str | None:
+    """Return the target of one partition: a quoted table name, or a path for files."""
+    if target is None or partition is None:
+        return target
+    if reads.table is None:
+        if "/" in partition or "\\" in partition:  # could leave the folder, or name the file of another partition
+            raise ParameterError(f"the partition key {partition!r} contains a path separator; rename the partition")
+        return target.replace("{partition}", partition)
+    engine = getattr(context.resources, reads.warehouse).engine
+    if dialect_of(engine.dialect).ignores_case:
+        _require_distinct_names(context, reads.partitions, partition)
+    return table_name(target, partition=partition)
+
+
+def _require_distinct_names(context: RunContext, partitions: Any, partition: str) -> None:
+    """Raise if partition keys differ in case only: DuckDB and SQLite would write both to one table."""
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return
+    keys = partitions.get_partition_keys(dynamic_partitions_store=context.instance)
+    twins = [key for key in keys if key != partition and key.encode().lower() == partition.encode().lower()]
+    if twins:
+        raise ParameterError(
+            f"the partitions {partition!r} and {twins[0]!r} would replace each other: table names in this database are "
+            "not case-sensitive; rename one partition"
+        )
+
+
+def _materialize_result(
+    made: Any, *, reads: Upstream, target: str | None, metadata: Mapping[str, Any]
+) -> dg.MaterializeResult[Any]:
+    """Return the result for Dagster: of a frame its value, of a file its path, of a table only the metadata."""
+    if reads.table is not None:
+        return dg.MaterializeResult(metadata=metadata)
+    return dg.MaterializeResult(value=made if target is None else target, metadata=metadata)

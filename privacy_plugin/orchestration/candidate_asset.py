@@ -1,4 +1,4 @@
-"""An asset that is its upstream without the columns that identify people, and nothing else changed."""
+"""An asset that is its upstream without the identifier columns, otherwise unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
+from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.upstream import Asset
 from privacy_plugin.policy.policy import Policy
 
@@ -24,21 +24,21 @@ def build_candidate_asset(
     automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
 ) -> dg.AssetsDefinition:
-    """Build what many a pipeline would release: the table as it is, minus its identifiers.
+    """Build the table that a pipeline without privacy gate would release: without identifier columns.
 
-    Undeclared columns stay, so that the gate behind it objects to them.
+    Undeclared columns stay, so that the gate after it reports them.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     identifiers = rules.rules.columns("identifier")
 
-    def make(run: Run) -> Made:
+    def make(run: AssetRun) -> MadeAsset:
         kept = tuple(column for column in run.source.columns if column not in identifiers)
         return run.source.recode(Recoding(keep=kept, mappings={}), target=run.target), {}
 
-    return build_step(
+    return build_asset(
         make,
-        doing="copying the table without its identifiers",
-        description=f"{rules.dataset} as it is, without the columns that identify people.",
+        activity="copying the table without its identifiers",
+        description=f"{rules.dataset} as it is, without its identifier columns.",
         name=name,
         asset=asset,
         table=table,

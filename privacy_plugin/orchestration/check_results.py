@@ -1,4 +1,4 @@
-"""A verdict as Dagster check results: one result per requirement, with reason, table and numbers."""
+"""A verdict as Dagster check results: one per requirement, with its reason, a table and numbers to plot."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,18 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.gate.certificate import Certificate
-from privacy_plugin.gate.verdict import Verdict, in_lines
+from privacy_plugin.gate.verdict import Verdict, join_reasons
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.requirements.requirement import Finding, Requirement, shown
+from privacy_plugin.requirements.requirement import Finding, Requirement, format_value
 
 STRUCTURE = "privacy_structure"
 GREAT_EXPECTATIONS = "great_expectations"
+STRUCTURE_DESCRIPTION = "Every column has a role, no identifier column is left, and the table has rows."
 
 
 def check_names(requirements: Sequence[Requirement]) -> tuple[str, ...]:
-    """Name the checks of some requirements; a limit is no part of a name, so that plots outlive its change.
+    """Return the check names of requirements; names leave the limit out, so that plots continue when it changes.
 
     >>> from privacy_plugin.requirements.requirement import require
     >>> check_names([require("k_anonymity", at_least=5), require("l_diversity", variant="entropy", at_least=2)])
@@ -57,17 +58,17 @@ _SCHEMA = dg.TableSchema(
 def check_results(
     asset: dg.AssetKey, policy: Policy, verdict: Verdict, *, common: Mapping[str, Any]
 ) -> list[dg.AssetCheckResult]:
-    """Turn a verdict into results: the structure first, then every requirement, none of them left out."""
+    """Return the results of a verdict: the structure first, then every requirement."""
     shared = {"verdict": verdict_table(verdict), **common}
     results = [_structure_result(asset, verdict, shared)]
     names = check_names(policy.requirements)
     findings = dict(zip(names, verdict.findings, strict=False))
     for name in names:
-        results.append(_result(asset, name, findings.get(name), shared))
+        results.append(_requirement_result(asset, name, findings.get(name), shared))
     return results
 
 
-def evidence(
+def evidence_metadata(
     verdict: Verdict, certificate: Certificate, *, certificate_path: Path, report: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the metadata that all results of a gate share."""
@@ -82,7 +83,7 @@ def evidence(
 
 
 def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
-    """Return the whole verdict as a table; what kept the gate from looking comes first."""
+    """Return the whole verdict as a table; problems that prevented the evaluation come first."""
     records = [
         dg.TableRecord(
             {
@@ -99,9 +100,9 @@ def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
         dg.TableRecord(
             {
                 "requirement": str(finding.requirement),
-                "value": "" if finding.value is None else shown(finding.value),
+                "value": "" if finding.value is None else format_value(finding.value),
                 "status": finding.status.replace("_", " "),
-                "people affected": _affected(finding),
+                "people affected": _people_affected(finding),
                 "reason": finding.reason,
             }
         )
@@ -112,20 +113,22 @@ def verdict_table(verdict: Verdict) -> dg.TableMetadataValue:
 
 def _structure_result(asset: dg.AssetKey, verdict: Verdict, shared: Mapping[str, Any]) -> dg.AssetCheckResult:
     passed = not verdict.problems and bool(verdict.findings)
-    described = "Every column has a role, no identifier is left, and there are rows to judge."
-    problems = verdict.problems or ("nothing was judged",)
+    description = STRUCTURE_DESCRIPTION
+    problems = verdict.problems or ("no requirement was evaluated",)
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=STRUCTURE,
         passed=passed,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=described if passed else in_lines("The gate is closed", problems),
+        description=description if passed else join_reasons("The gate is closed", problems),
         metadata={"rows": verdict.rows, "problems": len(verdict.problems), **shared},
     )
 
 
-def _result(asset: dg.AssetKey, name: str, finding: Finding | None, shared: Mapping[str, Any]) -> dg.AssetCheckResult:
-    reason = finding.reason if finding else f"Not evaluated: the check {STRUCTURE} says why."
+def _requirement_result(
+    asset: dg.AssetKey, name: str, finding: Finding | None, shared: Mapping[str, Any]
+) -> dg.AssetCheckResult:
+    reason = finding.reason if finding else f"Not evaluated: see the check {STRUCTURE} for the reason."
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=name,
@@ -137,20 +140,20 @@ def _result(asset: dg.AssetKey, name: str, finding: Finding | None, shared: Mapp
 
 
 def _numbers(finding: Finding) -> dict[str, Any]:
-    """Return the numbers of a finding under names that stay, so that Dagster plots them over time."""
+    """Return the numbers of a finding; names stay the same across runs, so that Dagster plots them."""
     bounds = finding.limit.bounds
     limits = {"limit": bounds[0]} if len(bounds) == 1 else {"lower limit": bounds[0], "upper limit": bounds[-1]}
     measured = finding.measurement
-    looked_at = {"people": measured.rows, "classes": measured.classes} if measured else {}
-    numbers = {"value": finding.value, **limits, "people affected": _affected(finding), **looked_at}
-    return {name: _number(value) for name, value in numbers.items() if value is not None}
+    sizes = {"people": measured.rows, "classes": measured.classes} if measured else {}
+    numbers = {"value": finding.value, **limits, "people affected": _people_affected(finding), **sizes}
+    return {name: _plottable(value) for name, value in numbers.items() if value is not None}
 
 
-def _affected(finding: Finding) -> int | None:
+def _people_affected(finding: Finding) -> int | None:
     return 0 if finding.passed else finding.people_affected
 
 
-def _number(value: int | float | Fraction) -> int | float | str:
-    """Return a number that Dagster can plot; what JSON has no number for is written."""
+def _plottable(value: int | float | Fraction) -> int | float | str:
+    """Return a number that Dagster can plot; infinity becomes text, because JSON has no number for it."""
     number: int | float | str = plain(value)
     return number

@@ -26,16 +26,22 @@ _WINDOWS = {
 
 
 class PartitionsModel(dg.Model, dg.Resolvable):
-    """The partitions of a gate: some keys, or windows of time."""
+    """The partitions of a gate: static keys, or time windows."""
 
-    type: Literal["static", "daily", "weekly", "monthly"] = Field(description="What kind of partitions they are")
-    partition_keys: Sequence[str] | None = Field(default=None, description="static: the key of every partition")
-    start_date: str | None = Field(default=None, description="daily, weekly, monthly: the first day, as 2024-01-31")
-    end_date: str | None = Field(default=None, description="The day before which the partitions end, if they do")
-    timezone: str | None = Field(default=None, description="Where days begin, such as Europe/Berlin; left out, UTC")
+    type: Literal["static", "daily", "weekly", "monthly"] = Field(description="The kind of partitions")
+    partition_keys: Sequence[str] | None = Field(default=None, description="static: the partition keys")
+    start_date: str | None = Field(
+        default=None, description="daily, weekly, monthly: the first day, such as 2024-01-31"
+    )
+    end_date: str | None = Field(
+        default=None, description="daily, weekly, monthly: the partitions end before this day; default: they do not end"
+    )
+    timezone: str | None = Field(
+        default=None, description="The time zone of the days, such as Europe/Berlin; default: UTC"
+    )
 
     def definition(self) -> dg.PartitionsDefinition[Any]:
-        """Return the partitions, or say which attribute they lack or have in vain."""
+        """Return the partitions definition; raise if an attribute is missing or does not fit the type."""
         windows = {"start_date": self.start_date, "end_date": self.end_date, "timezone": self.timezone}
         if self.type == "static":
             self._require("partition_keys", self.partition_keys, without=windows)
@@ -47,8 +53,8 @@ class PartitionsModel(dg.Model, dg.Resolvable):
     def _require(self, name: str, value: Any, *, without: dict[str, Any]) -> None:
         surplus = [other for other, given in without.items() if given is not None]
         if not value or surplus:
-            wrong = f"not {', '.join(surplus)}" if surplus else "which is missing"
-            raise ParameterError(f"{self.type} partitions are given by {name}, {wrong}")
+            wrong = f"remove {', '.join(surplus)}" if surplus else f"add {name}"
+            raise ParameterError(f"{self.type} partitions take {name}; {wrong}")
 
 
 _ATTRIBUTES = {
@@ -61,8 +67,8 @@ _ATTRIBUTES = {
 }
 
 _POLICY = """\
-# What the table must meet before it may be released. Give every column a role; the gate stays closed until then.
-# `privacy-plugin init` proposes roles for a table you have.
+# The requirements of a release. Give every column a role; the gate stays closed until then.
+# `privacy-plugin init` proposes roles for an existing table.
 version: 1
 dataset: visits
 
@@ -86,10 +92,10 @@ anonymize:
 
 
 class PrivacyGateScaffolder(Scaffolder[Any]):
-    """Writes a defs.yaml and a policy that belong together."""
+    """Writes a defs.yaml and its policy for `dg scaffold defs`."""
 
     def scaffold(self, request: ScaffoldRequest[Any]) -> None:
-        """Write both files; a policy that is already there stays."""
+        """Write both files; an existing policy is kept."""
         scaffold_component(request, _ATTRIBUTES)
         policy = request.target_path / "policy.yaml"
         if not policy.exists():
@@ -104,7 +110,7 @@ class _ResourceNames(TypedDict):
 
 @dg.scaffold_with(PrivacyGateScaffolder)
 class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
-    """Releases a table of a warehouse under a privacy policy, and only then.
+    """Anonymizes, judges and releases a table of a warehouse under a privacy policy.
 
     ```yaml
     type: privacy_plugin.orchestration.PrivacyGateComponent
@@ -116,8 +122,8 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
       warehouse_url: "{{ env.PRIVACY_PLUGIN_WAREHOUSE }}"
     ```
 
-    With `partitions_def` every partition is anonymized, judged and released on its own. `{partition}` in a table's name
-    stands for the key; where one source table holds all of them, `partition_column` tells them apart.
+    With `partitions_def` every partition is anonymized, judged and released separately. `{partition}` in a table name
+    stands for the partition key; if one source table contains all partitions, give its `partition_column`.
 
     ```yaml
       source_table: hospital_visits
@@ -130,81 +136,86 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
 
     policy: str = Field(description="The policy file, relative to this defs.yaml")
     source_table: str = Field(description="The table to release, as table or schema.table")
-    release_table: str = Field(description="The table that is written when the gate has passed")
+    release_table: str = Field(description="The table to write when the gate has passed")
     anonymized_table: str | None = Field(
-        default=None, description="The table anonymized by the policy's method; left out, the source is judged"
+        default=None,
+        description="The table anonymized by the method of the policy; default: the source table itself is judged",
     )
     partitions_def: PartitionsModel | None = Field(
-        default=None, description="The partitions, each with a verdict, a certificate and a release of its own"
+        default=None, description="The partitions, each with its own verdict, certificate and release"
     )
     partition_column: str | None = Field(
         default=None,
-        description="The column of the source table that says which partition a row is in, by key or by date; left "
-        "out, {partition} in the name of the source table stands for the key",
+        description="The column of the source table that contains the partition key or a date; default: {partition} in "
+        "the name of the source table stands for the key",
     )
-    population_table: str | None = Field(default=None, description="The table that requirements compare with")
+    population_table: str | None = Field(
+        default=None, description="The population table that requirements compare with"
+    )
     warehouse_url: str | None = Field(
         default=None,
-        description="SQLAlchemy URL, a file in it relative to the project; left out, the project's resource "
-        "`warehouse` is used",
+        description="SQLAlchemy URL of the warehouse, file paths relative to the project; default: the resource "
+        "`warehouse` of the project",
     )
     output_folder: str | None = Field(
         default=None,
-        description="Folder of certificates and reports, relative to the project; left out, the project's resource "
-        "`certificates` is used",
+        description="Folder for certificates and reports, relative to the project; default: the resource "
+        "`certificates` of the project",
     )
     ledger_url: str | None = Field(
         default=None,
-        description="SQLAlchemy URL of the budget ledger, where the policy draws at random or asks for a privacy "
-        "budget; left out, the project's resource `ledger` is used",
+        description="SQLAlchemy URL of the budget ledger, for a randomized method or a requirement on the privacy "
+        "budget; default: the resource `ledger` of the project",
     )
     via: Literal["native", "great_expectations"] = Field(
-        default="native", description="With great_expectations the policy also runs as a checkpoint"
+        default="native", description="great_expectations: also run the policy as a Great Expectations checkpoint"
     )
-    automatic: bool = Field(default=False, description="Anonymize, judge and release whenever the source is new")
+    automatic: bool = Field(
+        default=False, description="Anonymize, judge and release automatically when the source has new data"
+    )
     group_name: str | None = Field(default=None, description="The group of the assets")
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Say what the component is, for `dg list components` and Dagster's pages."""
+        """Describe the component for `dg list components` and Dagster's pages."""
         return dg.ComponentTypeSpec(
-            description="Anonymizes a table, judges it by a privacy policy, and releases it only under a certificate.",
+            description="Anonymizes a table, judges it against a policy, and releases it only with a certificate.",
             tags=["privacy", "governance"],
             produces=["asset", "asset_check", "resource"],
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Build the assets, the gate and, where they are given here, the resources."""
+        """Build the assets, the gate, and the resources whose URLs or folders are given here."""
         policy = Policy.load(context.path / self.policy)
-        own = re.sub(r"\W", "_", "_".join(table_key(self.release_table).path), flags=re.ASCII)
+        prefix = re.sub(r"\W", "_", "_".join(table_key(self.release_table).path), flags=re.ASCII)
         names: _ResourceNames = {
-            "warehouse": f"{own}_warehouse" if self.warehouse_url else "warehouse",
-            "certificates": f"{own}_certificates" if self.output_folder else "certificates",
-            "ledger": f"{own}_ledger" if self.ledger_url else "ledger",
+            "warehouse": f"{prefix}_warehouse" if self.warehouse_url else "warehouse",
+            "certificates": f"{prefix}_certificates" if self.output_folder else "certificates",
+            "ledger": f"{prefix}_ledger" if self.ledger_url else "ledger",
         }
         resources: dict[str, Any] = {}
         root = context.project_root
         if self.warehouse_url:
-            resources[names["warehouse"]] = _hidden(WarehouseResource(url=resolve_url(self.warehouse_url, root)))
+            resources[names["warehouse"]] = _hide_url(WarehouseResource(url=resolve_url(self.warehouse_url, root)))
         if self.ledger_url:
-            resources[names["ledger"]] = _hidden(BudgetLedgerResource(url=resolve_url(self.ledger_url, root)))
+            resources[names["ledger"]] = _hide_url(BudgetLedgerResource(url=resolve_url(self.ledger_url, root)))
         if self.output_folder:
             folder = str(root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
         partitions = None if self.partitions_def is None else self.partitions_def.definition()
-        assets = self._anonymized(policy, names, partitions)
+        assets = self._build_anonymized(policy, names, partitions)
         judged = self.anonymized_table or self.source_table
-        told_apart_by = None if self.anonymized_table else self.partition_column
+        gate_partition_column = None if self.anonymized_table else self.partition_column
         gate = build_privacy_checks(
             asset=table_key(judged),
             policy=policy,
             table=judged,
             population_table=self.population_table,
             partitions_def=partitions,
-            partition_column=told_apart_by,
+            partition_column=gate_partition_column,
             via=self.via,
-            # An anonymized asset brings its checks along. With a condition of their own Dagster would start them apart
-            # and at the same time, before the table is there, and leave them out when such a run is tried again.
+            # Runs of an anonymized asset include its checks. With a condition of their own Dagster would start the
+            # checks in a second run, before the table exists, and leave them out of a retry.
             automation_condition=dg.AutomationCondition.eager() if self.automatic and not assets else None,
             **names,
         )
@@ -216,14 +227,14 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             target=self.release_table,
             population_table=self.population_table,
             partitions_def=partitions,
-            partition_column=told_apart_by,
+            partition_column=gate_partition_column,
             group_name=self.group_name,
             automation_condition=when_gate_passed() if self.automatic else None,
             **names,
         )
         return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
 
-    def _anonymized(
+    def _build_anonymized(
         self, policy: Policy, names: _ResourceNames, partitions: dg.PartitionsDefinition[Any] | None
     ) -> list[dg.AssetsDefinition]:
         if self.anonymized_table is None:
@@ -245,8 +256,8 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         ]
 
 
-def _hidden(resource: WarehouseResource | BudgetLedgerResource) -> dg.ResourceDefinition:
-    """Wrap a resource so that its URL, which may hold a password, is no configuration that Dagster shows."""
+def _hide_url(resource: WarehouseResource | BudgetLedgerResource) -> dg.ResourceDefinition:
+    """Wrap a resource so that Dagster does not show its URL, which may contain a password, as configuration."""
 
     @dg.resource(description=f"{type(resource).__name__} of a privacy gate")
     def hidden(_: dg.InitResourceContext) -> Iterator[WarehouseResource | BudgetLedgerResource]:

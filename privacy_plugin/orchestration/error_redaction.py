@@ -1,4 +1,4 @@
-"""What may be told at the door: our own words, and of anybody else's error only its kind."""
+"""Redact errors before Dagster logs them: our own messages pass, foreign errors are reduced to their type name."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,26 +9,25 @@ from privacy_plugin.errors import PrivacyPluginError, SourceError
 
 
 @contextmanager
-def told_without_values(doing: str) -> Iterator[None]:
-    """Let our own errors through, cut off from what caused them, and replace all others.
+def redact_errors(activity: str) -> Iterator[None]:
+    """Raise our own errors without their cause, and replace all others by their type name.
 
-    Drivers and IO managers quote data in their messages, and Dagster writes messages, causes and contexts into its
+    Drivers and IO managers quote data in their messages, and Dagster writes messages, causes and contexts to its
     event log.
     """
     try:
         yield
     except PrivacyPluginError as problem:
         raise as_failure(problem) from None
-    except Exception as problem:  # noqa: BLE001  whatever it is, its text may quote the data
-        raise as_failure(SourceError(f"{doing} failed: {type(problem).__name__}")) from None
+    except Exception as problem:  # noqa: BLE001  any message may quote the data
+        raise as_failure(SourceError(f"{activity} failed: {type(problem).__name__}")) from None
 
 
 def as_failure(problem: PrivacyPluginError) -> dg.Failure:
-    """Return an error of ours that is also Dagster's own failure, and the same kind of error for whoever catches it.
+    """Return an error that is both a `dg.Failure` and of the type of `problem`.
 
-    Dagster wraps any other error: its pages then begin with "Error occurred while executing op" and its own stack, and
-    the reason comes last. Only what failed in reading or writing is worth a retry: a refusal stays one, and after
-    retries Dagster would begin with their number.
+    Dagster wraps any other error: its pages then begin with "Error occurred while executing op" and a stack trace, and
+    the reason comes last. Only a SourceError (reading or writing failed) allows retries: a refusal would stay one.
     """
     kind = type(problem)
     both = type(kind.__name__, (dg.Failure, kind), {"__module__": kind.__module__})
@@ -36,6 +35,6 @@ def as_failure(problem: PrivacyPluginError) -> dg.Failure:
     return failure
 
 
-def words_of(problem: Exception) -> str:
-    """Say what went wrong without a value of the data."""
+def redacted_message(problem: Exception) -> str:
+    """Return the message of one of our errors, and only the type name of any other."""
     return str(problem) if isinstance(problem, PrivacyPluginError) else f"failed with {type(problem).__name__}"

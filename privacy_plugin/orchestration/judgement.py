@@ -1,4 +1,4 @@
-"""Judge one snapshot, record the signed verdict and write the report; Great Expectations may object."""
+"""Judge one snapshot, record the signed verdict, write the report; optionally run Great Expectations too."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -13,14 +13,14 @@ from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.orchestration.check_results import GREAT_EXPECTATIONS
-from privacy_plugin.orchestration.error_redaction import told_without_values, words_of
+from privacy_plugin.orchestration.error_redaction import redact_errors, redacted_message
 from privacy_plugin.orchestration.resources import CertificateStoreResource
 from privacy_plugin.policy.policy import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What the gate found, and where it is written."""
+    """The verdict of the gate, and the paths of its certificate and report."""
 
     verdict: Verdict
     certificate: Certificate
@@ -37,20 +37,20 @@ def judge_and_record(
     partition: str | None,
     certificates: CertificateStoreResource,
     objection: str | None = None,
-    asking: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ledger: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> Judgement:
-    """Judge what `read` returns (data and population) and make the verdict the gate's last word.
+    """Judge what `read` returns (data and population) and replace the gate's recorded verdict.
 
-    Data that cannot be read is a refusal with its reason. An `objection` from elsewhere turns the record into a
-    refusal; the verdict itself stays what was found. `asking` opens the ledger that a requirement asks. An error in
-    writing the record is raised: the step fails, and without a certificate there is no release.
+    Data that cannot be read gives a refusal with its reason. An `objection` of Great Expectations turns the record into
+    a refusal; the verdict itself stays unchanged. `ledger` opens the budget ledger for requirements that need it. An
+    error while writing the record is raised: the run fails, and without a certificate there is no release.
     """
-    verdict = _judged(policy, read, partition, asking)
-    with told_without_values("recording the verdict"):
+    verdict = _judge(policy, read, partition, ledger)
+    with redact_errors("recording the verdict"):
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
         certificate = store.record(recorded)
-    path, problem = _reported(gate, policy, recorded, certificate, certificates)
+    path, problem = _write_report(gate, policy, recorded, certificate, certificates)
     return Judgement(
         verdict=verdict,
         certificate=certificate,
@@ -60,35 +60,35 @@ def judge_and_record(
     )
 
 
-def _judged(
+def _judge(
     policy: Policy,
     read: Callable[[], tuple[Any, Any]],
     partition: str | None,
-    asking: Callable[[], AbstractContextManager[Any]],
+    ledger: Callable[[], AbstractContextManager[Any]],
 ) -> Verdict:
     try:
-        with asking():
+        with ledger():
             data, population = read()
             return policy.judge(data, population=population, partition=partition, fingerprint=True)
-    except Exception as problem:  # noqa: BLE001  a gate that errs is shut, and says so in the record
+    except Exception as problem:  # noqa: BLE001  an error closes the gate and is recorded
         return Verdict(
             dataset=policy.dataset,
             policy_digest=policy.digest,
             partition=partition,
-            problems=(f"the table could not be judged: {words_of(problem)}",),
+            problems=(f"the table could not be judged: {redacted_message(problem)}",),
         )
 
 
-def _reported(
+def _write_report(
     gate: dg.AssetKey,
     policy: Policy,
     verdict: Verdict,
     certificate: Certificate,
     certificates: CertificateStoreResource,
 ) -> tuple[Path | None, str | None]:
-    """Write the report; it is evidence and no safeguard, so that a failure to draw it changes no verdict."""
+    """Write the report; a failure here does not change the verdict, because the release does not depend on it."""
     try:
-        from privacy_plugin.report import write_report  # drawing needs libraries that loading definitions does not
+        from privacy_plugin.report import write_report  # its chart libraries load slowly
 
         name = gate.to_user_string()
         path = certificates.report_path(gate, verdict.partition)
@@ -96,56 +96,54 @@ def _reported(
             path,
             policy=policy,
             verdicts=[(name if verdict.partition is None else f"{name}, {verdict.partition}", verdict)],
-            plan=_plan(certificates.plan_path(gate, verdict.partition)),
+            plan=_load_plan(certificates.plan_path(gate, verdict.partition)),
             certificate=certificate,
             title=f"Privacy gate of {name}",
         )
-    except Exception as problem:  # noqa: BLE001  its text may quote anything
+    except Exception as problem:  # noqa: BLE001  its message may quote the data
         return None, f"the report could not be written: {type(problem).__name__}"
     return path, None
 
 
-def _plan(path: Path) -> Plan | None:
-    """Return the plan that made the judged asset, where there is one."""
+def _load_plan(path: Path) -> Plan | None:
+    """Return the saved plan of the judged asset, or None."""
     try:
         return load_plan(path) if path.exists() else None
     except PrivacyPluginError:
         return None
 
 
-def second_opinion(
+def run_checkpoint(
     asset: dg.AssetKey,
     policy: Policy,
     read: Callable[[], Any],
     *,
     population_table: str | None,
-    asking: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ledger: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> dg.AssetCheckResult:
-    """Run the policy as a checkpoint on the table `read` names; whatever goes wrong is an objection.
+    """Run the policy as a Great Expectations checkpoint on the data that `read` returns; an error is an objection.
 
-    Importing Great Expectations costs seconds and hundreds of megabytes, so it happens here, in the step that
-    asked for it. `asking` opens the ledger that an expectation asks.
+    A checkpoint can close the gate and never opens it. Great Expectations is imported here, because it costs seconds
+    and hundreds of megabytes. `ledger` opens the budget ledger for expectations that need it.
     """
     try:
         from privacy_plugin.expectations.checkpoint import validate
 
         population = {"table": population_table} if population_table else None
-        with asking():
+        with ledger():
             outcome = validate(policy, read(), population=population)
         reasons = "; ".join(outcome.reasons)
         declared, evaluated, passed = outcome.declared, outcome.evaluated, outcome.success
-    except Exception as problem:  # noqa: BLE001  its text may quote the data
+    except Exception as problem:  # noqa: BLE001  its message may quote the data
         declared, evaluated, passed = len(policy.requirements), 0, False
-        reasons = f"it could not run: {type(problem).__name__}"
-    agreed = f"The Great Expectations checkpoint evaluated all {declared} expectations, and all were met."
-    objected = (
-        f"The Great Expectations checkpoint objects ({evaluated} of {declared} expectations evaluated): {reasons}"
-    )
+        reasons = f"the checkpoint could not run: {type(problem).__name__}"
+    met = f"The Great Expectations checkpoint evaluated all {declared} expectations, and all were met."
+    failed = f"The Great Expectations checkpoint failed ({evaluated} of {declared} expectations evaluated): {reasons}"
     return dg.AssetCheckResult(
         asset_key=asset,
         check_name=GREAT_EXPECTATIONS,
         passed=passed,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=agreed if passed else objected,
+        description=met if passed else failed,
         metadata={"expectations declared": declared, "expectations evaluated": evaluated},
     )

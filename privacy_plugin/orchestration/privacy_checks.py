@@ -1,4 +1,4 @@
-"""The gate as asset checks: one a requirement, all of them from one judgement of one snapshot."""
+"""The gate as asset checks: one check per requirement, all from one judgement of one snapshot."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,16 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.check_results import (
     GREAT_EXPECTATIONS,
     STRUCTURE,
+    STRUCTURE_DESCRIPTION,
     check_names,
     check_results,
-    evidence,
+    evidence_metadata,
 )
-from privacy_plugin.orchestration.error_redaction import told_without_values
-from privacy_plugin.orchestration.judgement import Judgement, judge_and_record, second_opinion
-from privacy_plugin.orchestration.resources import CertificateStoreResource, ledger_of
-from privacy_plugin.orchestration.upstream import Asset, Upstream, partition_of, partitions_of, population_of, upstream
+from privacy_plugin.orchestration.error_redaction import redact_errors
+from privacy_plugin.orchestration.judgement import Judgement, judge_and_record, run_checkpoint
+from privacy_plugin.orchestration.partitions import partition_key
+from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
+from privacy_plugin.orchestration.upstream import Asset, Upstream, build_population, build_upstream, choose_partitions
 from privacy_plugin.policy.policy import Policy
 
 Via = Literal["native", "great_expectations"]
@@ -41,21 +43,21 @@ def build_privacy_checks(
     certificates: str = "certificates",
     ledger: str = "ledger",
 ) -> dg.AssetChecksDefinition:
-    """Build the gate of an asset: blocking checks of severity ERROR, one a requirement and one for the structure.
+    """Build the gate of an asset: blocking checks of severity ERROR, one per requirement and one for the structure.
 
-    With `table` the asset is a table of the `warehouse` resource (a `WarehouseResource`); without, its IO manager
-    hands over a frame. All checks come from one judgement of one snapshot, which is also recorded, signed, in the
-    `certificates` resource (a `CertificateStoreResource`): `build_release_asset` asks for that record, so that the
-    gate holds in later runs too. There is no severity to turn down. Whoever runs one check alone has the whole policy
-    judged and recorded, and is shown that one.
+    With `table` the asset is a table of the `warehouse` resource (a `WarehouseResource`); without it, its IO
+    manager loads a frame. All checks come from one judgement of one snapshot. The verdict is also signed and recorded
+    in the `certificates` resource (a `CertificateStoreResource`): `build_release_asset` verifies that record, so that
+    the gate holds in later runs too. The severity cannot be lowered. A run of one check alone judges and records the
+    whole policy, and shows that one result.
 
     `population` is the asset (and `population_table` its table) that requirements compare with. With
-    `partitions_def` (default: the asset's own) every partition is judged alone; see `Upstream` for how its rows are
-    found. A requirement on the privacy budget asks the `ledger` resource (a `BudgetLedgerResource`).
+    `partitions_def` (default: the asset's own) every partition is judged separately; `Upstream` describes how its rows
+    are selected. A requirement on the privacy budget reads the `ledger` resource (a `BudgetLedgerResource`).
     `via="great_expectations"` also runs the policy as a Great Expectations checkpoint: it can close the
-    gate, and never opens it. An `automation_condition` is for checks of an asset that Dagster does not make by itself;
-    the runs of one that it makes bring the checks along, and with a condition of their own Dagster starts them beside
-    those runs, before the data is there.
+    gate, and never opens it. Give an `automation_condition` only for checks of an asset that Dagster does not
+    materialize: runs that materialize an asset also run its checks, and with a condition of their own Dagster would
+    start the checks separately, before the data exists.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
@@ -68,11 +70,11 @@ def build_privacy_checks(
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
     if via not in ("native", "great_expectations"):
-        raise ParameterError(f"via must be native or great_expectations, not {via!r}")
+        raise ParameterError(f"via must be 'native' or 'great_expectations', got {via!r}")
     if via == "great_expectations" and find_spec("great_expectations") is None:
-        raise ParameterError("via='great_expectations' needs Great Expectations; install privacy-plugin[gx]")
-    partitions = partitions_of(asset, partitions_def)
-    judged = upstream(
+        raise ParameterError("via='great_expectations' needs Great Expectations; pip install 'privacy-plugin[gx]'")
+    partitions = choose_partitions(asset, partitions_def)
+    judged = build_upstream(
         asset,
         argument="data",
         table=table,
@@ -80,13 +82,13 @@ def build_privacy_checks(
         partitions=partitions,
         warehouse=warehouse,
     )
-    others = population_of(population, population_table, warehouse)
-    specs = _specs(judged.key, rules, others, partitions, automation_condition, via)
-    books = ledger if rules.rules.asks_ledger else None
-    return _gate(judged, others, rules, specs, partitions, via, certificates, books)
+    others = build_population(population, population_table, warehouse)
+    specs = _check_specs(judged.key, rules, others, partitions, automation_condition, via)
+    needed_ledger = ledger if rules.rules.needs_ledger else None
+    return _build_gate(judged, others, rules, specs, partitions, via, certificates, needed_ledger)
 
 
-def _specs(
+def _check_specs(
     asset: dg.AssetKey,
     policy: Policy,
     population: Upstream | None,
@@ -94,12 +96,12 @@ def _specs(
     automation_condition: dg.AutomationCondition[Any] | None,
     via: Via,
 ) -> list[dg.AssetCheckSpec]:
-    described = {STRUCTURE: "Every column has a role, no identifier is left, and there are rows to judge."}
+    descriptions = {STRUCTURE: STRUCTURE_DESCRIPTION}
     for name, requirement in zip(check_names(policy.requirements), policy.requirements, strict=True):
         origin = f" ({requirement.origin})" if requirement.origin else ""
-        described[name] = f"{requirement.title}: {requirement.limit} is required{origin}"
+        descriptions[name] = f"{requirement.title} must be {requirement.limit}{origin}"
     if via == "great_expectations":
-        described[GREAT_EXPECTATIONS] = "The policy as a Great Expectations checkpoint; every expectation evaluated."
+        descriptions[GREAT_EXPECTATIONS] = "The policy as a Great Expectations checkpoint: every expectation is met."
     return [
         dg.AssetCheckSpec(
             name,
@@ -110,11 +112,11 @@ def _specs(
             partitions_def=partitions,
             automation_condition=automation_condition,
         )
-        for name, description in described.items()
+        for name, description in descriptions.items()
     ]
 
 
-def _gate(
+def _build_gate(
     judged: Upstream,
     population: Upstream | None,
     policy: Policy,
@@ -130,49 +132,51 @@ def _gate(
 
     @dg.multi_asset_check(
         name=f"{re.sub(r'[^A-Za-z0-9_]', '_', '__'.join(judged.key.path))}_privacy_gate",
-        description=f"Judges {policy.dataset} by its policy and records the verdict.",
+        description=f"Judges {policy.dataset} against its policy and records the signed verdict.",
         specs=specs,
         required_resource_keys=needed,
         ins=loaded,
-        can_subset=True,  # else Dagster's pages offer no way to judge again without materializing again
+        can_subset=True,  # lets Dagster's pages run the checks again without materializing again
         compute_kind="privacy",
     )
-    def gate(context: dg.AssetCheckExecutionContext, **handed: Any) -> Iterator[dg.AssetCheckResult]:
-        with told_without_values("judging"):
-            partition = partition_of(context, partitions)
-        asked = {key.name: key for key in context.selected_asset_check_keys}
+    def gate(context: dg.AssetCheckExecutionContext, **loaded_inputs: Any) -> Iterator[dg.AssetCheckResult]:
+        with redact_errors("judging"):
+            partition = partition_key(context, partitions)
+        selected = {key.name: key for key in context.selected_asset_check_keys}
 
         def read() -> tuple[Any, Any]:
-            others = population.data(context, handed, None) if population else None
-            return judged.data(context, handed, partition), others
+            others = population.data(context, loaded_inputs, None) if population else None
+            return judged.data(context, loaded_inputs, partition), others
 
         resource: CertificateStoreResource = getattr(context.resources, certificates)
-        asking = partial(ledger_of, context.resources, ledger)
-        second = None
+        budget_ledger = partial(open_ledger, context.resources, ledger)
+        checkpoint = None
         if via == "great_expectations":
             compared = population.table if population else None
-            second = second_opinion(judged.key, policy, lambda: read()[0], population_table=compared, asking=asking)
+            checkpoint = run_checkpoint(
+                judged.key, policy, lambda: read()[0], population_table=compared, ledger=budget_ledger
+            )
         judgement = judge_and_record(
             gate=judged.key,
             policy=policy,
             read=read,
             partition=partition,
             certificates=resource,
-            objection=None if second is None or second.passed else second.description,
-            asking=asking,
+            objection=None if checkpoint is None or checkpoint.passed else checkpoint.description,
+            ledger=budget_ledger,
         )
-        _tell(context, judgement)
+        _log_reasons(context, judgement)
         results = check_results(judged.key, policy, judgement.verdict, common=_evidence(judgement, resource))
-        for result in [*results, *([second] if second else [])]:
-            key = asked.get(str(result.check_name))
-            if key is not None:  # whoever loads definitions under a prefix gave the asset another key
+        for result in [*results, *([checkpoint] if checkpoint else [])]:
+            key = selected.get(str(result.check_name))
+            if key is not None:  # a key prefix at loading gives the asset another key
                 yield result._replace(asset_key=key.asset_key)
 
     return gate
 
 
 def _evidence(judgement: Judgement, certificates: CertificateStoreResource) -> dict[str, Any]:
-    return evidence(
+    return evidence_metadata(
         judgement.verdict,
         judgement.certificate,
         certificate_path=judgement.certificate_path,
@@ -180,7 +184,7 @@ def _evidence(judgement: Judgement, certificates: CertificateStoreResource) -> d
     )
 
 
-def _tell(context: dg.AssetCheckExecutionContext, judgement: Judgement) -> None:
+def _log_reasons(context: dg.AssetCheckExecutionContext, judgement: Judgement) -> None:
     for reason in judgement.verdict.reasons:
         context.log.error(reason)
     if judgement.report_problem:

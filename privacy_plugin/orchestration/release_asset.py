@@ -10,19 +10,19 @@ import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
-from privacy_plugin.orchestration.asset_builder import Made, Run, build_step
-from privacy_plugin.orchestration.resources import CertificateStoreResource, ledger_of
-from privacy_plugin.orchestration.upstream import Asset, asset_key, population_of
+from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
+from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.population_join import open_joint_snapshot
 
 
 def when_gate_passed() -> dg.AutomationCondition[Any]:
-    """Release when something new came, and only once every blocking check of it has passed.
+    """Return the condition that starts a release for new data once every blocking check of it has passed.
 
-    Plain `eager()` would start a release whose checks failed, are older than the data or never ran. The release
-    would refuse; with this condition it is not even tried.
+    Plain `eager()` would start a release whose checks failed, are older than the data or never ran. Such a release
+    raises an error; with this condition it is not started.
     """
     return (dg.AutomationCondition.eager() & dg.AutomationCondition.all_deps_blocking_checks_passed()).with_label(
         "new data, and its privacy gate passed"
@@ -48,46 +48,48 @@ def build_release_asset(
 ) -> dg.AssetsDefinition:
     """Build the release of an asset whose gate `build_privacy_checks` built, with the same policy and partitions.
 
-    Where a requirement compares with a population, or asks the budget ledger, the release looks at those again: give
-    it the same `population`, `population_table` and `ledger` as the gate.
+    If a requirement compares with a population or reads the budget ledger, the release checks those again: give it the
+    same `population`, `population_table` and `ledger` as the gate.
 
-    The released columns are copied aside, the copy's fingerprint is held against the certificate of that gate, and
-    only then the copy becomes the `target` table (default: the asset's name) or the frame for the IO manager.
-    Dagster's blocking acts inside one run; this holds whatever was selected, in this run or the next. Raises
-    CertificateError, with the target left as it was, when the gate never judged, refused, judged other data (other
-    owners of rows, another population), another policy or partition, or when its certificate was changed.
+    The released columns are copied to a staging table, the fingerprint of the copy is compared with the certificate of
+    the gate, and only then the copy replaces the `target` table (default: the asset's name) or becomes the frame for
+    the IO manager. Dagster's blocking checks act inside one run; this check holds in every later run too. Raises
+    CertificateError and leaves the target unchanged if the gate has not judged, refused, judged other data (rows of
+    other people, another population), another policy or partition, or if the certificate was changed.
     """
     rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    others = population_of(population, population_table, warehouse)
-    if not rules.rules.compares:
+    others = build_population(population, population_table, warehouse)
+    if not rules.rules.needs_population:
         others = None
     elif others is None:
         raise ParameterError(
-            f"the policy of {rules.dataset!r} compares with a second table; give the release the population of its gate"
+            f"the policy of {rules.dataset!r} compares with a population; give the release the population of its gate"
         )
-    books = ledger if rules.rules.asks_ledger else None
+    needed_ledger = ledger if rules.rules.needs_ledger else None
 
-    def make(run: Run) -> Made:
+    def make(run: AssetRun) -> MadeAsset:
         resource: CertificateStoreResource = getattr(run.resources, certificates)
         store = resource.store(run.reads.key)
         store.require_open(rules, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
-        with ledger_of(run.resources, books), resource.handing_over(run.key, run.partition) as written:
+        with open_ledger(run.resources, needed_ledger), resource.release_certificate(run.key, run.partition) as stage:
 
             def verify(staged: Source) -> None:
-                with _rested_on(run, rules, staged) as (judged, population):
+                with _open_verdict_inputs(run, rules, staged) as (judged, population):
                     found = store.require(rules, staged, partition=run.partition, judged=judged, population=population)
-                covering.append((found, written(found)))  # no paper, no release
+                covering.append((found, stage(found)))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
         if not covering:
-            raise CertificateError(f"a source of kind {run.source.engine!r} released without asking for a certificate")
+            raise CertificateError(
+                f"a source of kind {run.source.engine!r} published without verifying the certificate"
+            )
         return released, _metadata(*covering[-1], resource, resource.report_path(run.reads.key, run.partition))
 
-    return build_step(
+    return build_asset(
         make,
-        doing="releasing",
+        activity="releasing",
         description=f"{rules.dataset} as released: certified by the privacy gate of "
         f"{asset_key(asset).to_user_string()}.",
         name=name,
@@ -99,29 +101,29 @@ def build_release_asset(
         group_name=group_name,
         automation_condition=automation_condition,
         warehouse=warehouse,
-        resources=[certificates, *([] if books is None else [books])],
+        resources=[certificates, *([] if needed_ledger is None else [needed_ledger])],
         population=None if others is None else replace(others, awaited=False),
     )
 
 
 @contextmanager
-def _rested_on(run: Run, policy: Policy, staged: Source) -> Iterator[tuple[Source | None, Source | None]]:
-    """Open what a verdict rests on beside the copy itself, where that is needed: whose the rows are, the population."""
+def _open_verdict_inputs(
+    run: AssetRun, policy: Policy, staged: Source
+) -> Iterator[tuple[Source | None, Source | None]]:
+    """Open the other inputs of the verdict, in the snapshot of the copy: the table with the unit, the population."""
     with ExitStack() as stack:
 
-        def now(data: Any) -> Source:
+        def reopen(data: Any) -> Source:
             return stack.enter_context(open_joint_snapshot(open_source(data), run.source, staged))
 
         rules = policy.rules
-        yield now(run.source) if rules.unit else None, now(run.population) if rules.compares else None
+        yield reopen(run.source) if rules.unit else None, reopen(run.population) if rules.needs_population else None
 
 
-def _metadata(
-    certificate: Certificate, paper: Path, resource: CertificateStoreResource, report: Path
-) -> dict[str, Any]:
+def _metadata(certificate: Certificate, path: Path, resource: CertificateStoreResource, report: Path) -> dict[str, Any]:
     content = certificate.content
     return {
-        "certificate": dg.MetadataValue.path(str(paper)),
+        "certificate": dg.MetadataValue.path(str(path)),
         "fingerprint": str(content["fingerprint"]["digest"]),
         "policy digest": str(content["policy_digest"]),
         "judged at": str(content["judged_at"]),

@@ -24,23 +24,28 @@ from privacy_plugin.sources.sql.dialect import MODULES, dialect_named, dialect_o
 from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 
-def replaced_at_launch(context: dg.InitResourceContext, values: Mapping[str, str]) -> bool:
-    """Tell whether a resource got other values from the configuration of its run than from the definitions."""
+def is_overridden(context: dg.InitResourceContext, values: Mapping[str, str]) -> bool:
+    """Return whether the run configuration gives a resource other values than the definitions do.
+
+    Dagster lets a run configuration replace every value of a resource: a person who may launch runs could choose
+    another ledger or folder.
+    """
     schema = context.resource_def.config_schema if context.resource_def else None
     if schema is None or not schema.default_provided:
         return False
-    return any(_resolved(schema.default_value.get(name, value)) != value for name, value in values.items())
+    return any(_resolve_env(schema.default_value.get(name, value)) != value for name, value in values.items())
 
 
-def require_as_defined(replaced: bool, what: str) -> None:
-    """Refuse a resource that the configuration of a run replaced."""
-    if replaced:
+def require_not_overridden(overridden: bool, resource: str) -> None:
+    """Raise if the run configuration replaced a resource."""
+    if overridden:
         raise ParameterError(
-            f"the run's configuration names another {what} than the definitions; launch it without, or change those"
+            f"the run configuration names another {resource} than the definitions; launch the run without it, or "
+            "change the definitions"
         )
 
 
-def _resolved(defined: Any) -> Any:
+def _resolve_env(defined: Any) -> Any:
     return os.environ.get(defined["env"]) if isinstance(defined, dict) else defined
 
 
@@ -51,9 +56,9 @@ DEFAULT_URL = "duckdb:///demo-output/warehouse.duckdb"
 class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     """A database behind a SQLAlchemy URL.
 
-    The engine is made when a step first needs it and disposed when the step (in process: the run) ends, because an
-    embedded database can be open in one process only. Give a URL with a password as `dg.EnvVar(...)`: what is
-    written here is shown in Dagster's pages.
+    The engine is created when a step first needs it and disposed when the step (in process: the run) ends, because an
+    embedded database can be open in one process only. Give a URL with a password as `dg.EnvVar(...)`: Dagster's pages
+    show values that are written here.
     """
 
     url: str = Field(default=DEFAULT_URL, description="SQLAlchemy URL of a DuckDB, SQLite or PostgreSQL database")
@@ -62,14 +67,14 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @classmethod
     def from_environment(cls, *, default: str = DEFAULT_URL) -> "WarehouseResource":
-        """Take the URL from PRIVACY_PLUGIN_WAREHOUSE, without showing it to anyone, or the default."""
+        """Take the URL from PRIVACY_PLUGIN_WAREHOUSE as an `EnvVar`, which Dagster does not show, or the default."""
         return cls(url=dg.EnvVar(WAREHOUSE_VARIABLE) if os.environ.get(WAREHOUSE_VARIABLE) else default)
 
     @property
     def engine(self) -> Engine:
-        """The engine; statements that fail are told without their parameters, which may be values of the data."""
+        """The engine; errors of statements leave out the parameters, which may be values of the data."""
         if self._engine is None:
-            self._engine = _engine(self.url)
+            self._engine = _create_engine(self.url)
         return self._engine
 
     def table(
@@ -80,11 +85,11 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         partition_column: str | None = None,
         window: tuple[str, str] | None = None,
     ) -> SqlTable:
-        """Name a table as a source, or the rows of one partition where a column says which those are.
+        """Return a table as a source, or with `partition_column` the rows of one partition.
 
-        They hold the partition's key; with a `window` anything from its begin to before its end, as text: dates and
-        moments as databases write them (2024-01-31 08:15:00) are in the order of time. A database file that is not
-        there is refused: reading would make an empty one of a mistyped path.
+        Those rows have the partition key in that column or, with a `window`, a value from its begin to before its end.
+        Values are compared as text: dates as databases write them (2024-01-31 08:15:00) then sort by time. Raises if
+        the database file does not exist, because reading would create an empty one at a mistyped path.
         """
         self._require_file()
         whole = sql_table(self.engine, table_name(name, partition=partition))
@@ -94,19 +99,19 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         parts = split_name(table_name(name, partition=partition))
         table = sa.table(quoted_name(quote_name(parts, self.engine.dialect), False)).alias("partitioned")
         column: sa.ColumnElement[Any] = sa.column(quoted_name(partition_column, True), _selectable=table)
-        everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
+        rows: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(table)
         bytewise = dialect_of(self.engine.dialect).byte_collation
-        held = sa.collate(sa.cast(column, sa.String), bytewise)
+        value = sa.collate(sa.cast(column, sa.String), bytewise)
         if window is None:
-            return sql_table(self.engine, everything.where(held == partition))
-        moment = sa.func.replace(held, "T", " ")  # as ISO separates the hour
-        written = sa.collate(moment, bytewise)
-        return sql_table(self.engine, everything.where(written >= window[0], written < window[1]))
+            return sql_table(self.engine, rows.where(value == partition))
+        spaced = sa.func.replace(value, "T", " ")  # ISO 8601 writes T before the hour
+        moment = sa.collate(spaced, bytewise)
+        return sql_table(self.engine, rows.where(moment >= window[0], moment < window[1]))
 
     def _require_file(self) -> None:
-        file = _file(_read_url(self.url))
+        file = _database_file(_read_url(self.url))
         if file is not None and not file.exists():
-            raise SourceError(f"there is no database file {str(file)!r}; check the URL of the warehouse")
+            raise SourceError(f"the database file {str(file)!r} does not exist; check the URL of the warehouse")
 
     def dispose(self) -> None:
         """Close every connection."""
@@ -115,12 +120,12 @@ class WarehouseResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._engine = None
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Close every connection when Dagster is done with the resource."""
+        """Close every connection when Dagster releases the resource."""
         self.dispose()
 
 
 def table_name(name: str, *, partition: str | None) -> str:
-    """Put a partition's key in the place of `{partition}`, quoted, whatever characters it has.
+    """Replace `{partition}` in a table name by the partition key, and quote the name.
 
     >>> table_name("clinic.visits_{partition}", partition="2024.01")
     '"clinic"."visits_2024.01"'
@@ -131,37 +136,37 @@ def table_name(name: str, *, partition: str | None) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
-def _engine(given: str) -> Engine:
-    with _told_without_the_url():
+def _create_engine(given: str) -> Engine:
+    with _redact_url():
         url = parse_url(given)
-        file = _file(url)
+        file = _database_file(url)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
         engine = sa.create_engine(url, hide_parameters=True)
-    if engine.dialect.name in MODULES:  # sql_table refuses all others
+    if engine.dialect.name in MODULES:  # sql_table raises for all others
         dialect_named(engine.dialect.name).configure_engine(engine)
     return engine
 
 
 def _read_url(given: str) -> sa.URL:
-    with _told_without_the_url():
+    with _redact_url():
         return parse_url(given)
 
 
-def _file(url: sa.URL) -> Path | None:
-    """Return the file of an embedded database."""
-    with _told_without_the_url():
+def _database_file(url: sa.URL) -> Path | None:
+    """Return the file of an embedded database; None for a server."""
+    with _redact_url():
         return find_database_path(url)
 
 
 @contextmanager
-def _told_without_the_url() -> Iterator[None]:
+def _redact_url() -> Iterator[None]:
     try:
         yield
-    except (sa.exc.ArgumentError, ImportError, OSError, ValueError) as problem:  # the text may hold a password
+    except (sa.exc.ArgumentError, ImportError, OSError, ValueError) as problem:  # its message may contain a password
         raise SourceError(
-            f"the warehouse URL cannot be used ({type(problem).__name__}); give a SQLAlchemy URL such as "
-            "'duckdb:///warehouse.duckdb' or 'postgresql+psycopg://host/database', with its driver installed"
+            f"cannot use the warehouse URL ({type(problem).__name__}); give a SQLAlchemy URL such as "
+            "'duckdb:///warehouse.duckdb' or 'postgresql+psycopg://host/database', and install its driver"
         ) from None
 
 
@@ -172,25 +177,25 @@ _LONGEST_NAME = 80
 
 
 class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """A folder for what gates find; the key that signs certificates comes from the environment, never from here.
+    """A folder for certificates, reports and plans.
 
-    Every gate has its own certificates, so that two gates of one dataset (as it is, and generalized) do not
-    overwrite each other's word. The key is PRIVACY_PLUGIN_KEY or the user's own key file; runs on several machines
-    need the former and a folder they share. A run's configuration cannot name another folder or address: both are
-    shown, and a configuration may ask for any variable of the environment, the key among them.
+    Every gate has its own certificates, so that two gates of one dataset (original and generalized) do not overwrite
+    each other's verdicts. The signing key is PRIVACY_PLUGIN_KEY or the user's key file, never a value of this resource;
+    runs on several machines need the variable and a shared folder. A run configuration cannot change the folder or the
+    URL: Dagster shows both, and a configuration could name any environment variable, the signing key included.
     """
 
-    folder: str = Field(default=DEFAULT_FOLDER, description="Folder of certificates, reports and plans")
+    folder: str = Field(default=DEFAULT_FOLDER, description="Folder for certificates, reports and plans")
     reports_url: str = Field(
         default="",
-        description=f"Address under which the folder of reports is served; left out, {REPORTS_VARIABLE} names it",
+        description=f"URL that serves the reports folder; default: {REPORTS_VARIABLE}",
     )
 
-    _replaced: bool = PrivateAttr(default=False)
+    _overridden: bool = PrivateAttr(default=False)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Notice a run whose configuration names another place than the definitions; whoever uses it is told."""
-        self._replaced = replaced_at_launch(context, {"folder": self.folder, "reports_url": self.reports_url})
+        """Record whether the run configuration names another folder or URL; the first use then raises."""
+        self._overridden = is_overridden(context, {"folder": self.folder, "reports_url": self.reports_url})
 
     @classmethod
     def from_environment(cls, *, default: str = DEFAULT_FOLDER) -> "CertificateStoreResource":
@@ -202,42 +207,42 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         return CertificateStore(self._root / "certificates" / file_name(gate))
 
     def report_path(self, gate: dg.AssetKey, partition: str | None = None) -> Path:
-        """Return where the report of a gate lies."""
-        return self._made("reports") / f"{file_name(gate, partition)}.html"
+        """Return the path of a gate's report."""
+        return self._subfolder("reports") / f"{file_name(gate, partition)}.html"
 
     def report_metadata(self, path: Path) -> dict[str, Any]:
-        """Return what Dagster shows of a report: where it is, and a link or what to do to have one.
+        """Return the Dagster metadata of a report: its path, and a link or how to get one.
 
-        No browser follows a link from Dagster's pages to a file, so without an address there is none.
+        Browsers do not follow links from Dagster's pages to local files, so that a link needs a URL.
         """
-        where = {"report file": dg.MetadataValue.path(str(path))}
-        address = self.reports_url or os.environ.get(REPORTS_VARIABLE, "")
-        if address:
-            return {"report": dg.MetadataValue.url(f"{address.rstrip('/')}/{path.name}"), **where}
+        file = {"report file": dg.MetadataValue.path(str(path))}
+        url = self.reports_url or os.environ.get(REPORTS_VARIABLE, "")
+        if url:
+            return {"report": dg.MetadataValue.url(f"{url.rstrip('/')}/{path.name}"), **file}
         advice = f"open the report file in a browser; for a link here, serve its folder and set {REPORTS_VARIABLE}"
-        return {"report": dg.MetadataValue.text(advice), **where}
+        return {"report": dg.MetadataValue.text(advice), **file}
 
     def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:
-        """Return where the plan lies that made an anonymized asset."""
-        return self._made("plans") / f"{file_name(asset, partition)}.json"
+        """Return the path of the plan of an anonymized asset."""
+        return self._subfolder("plans") / f"{file_name(asset, partition)}.json"
 
     @contextmanager
-    def handing_over(
+    def release_certificate(
         self, release: dg.AssetKey, partition: str | None = None
     ) -> Iterator[Callable[[Certificate], Path]]:
-        """Give what writes the certificate that a release goes with; it takes its place when the release has happened.
+        """Yield a function that stages the certificate of a release; it replaces the previous one after the release.
 
-        Where the release fails, what stands there is still that of the release before.
+        If the release fails, the certificate of the previous release stays.
         """
-        path = self._made("releases") / f"{file_name(release, partition)}.certificate.json"
+        path = self._subfolder("releases") / f"{file_name(release, partition)}.certificate.json"
         staging = staging_path(path)
 
-        def written(certificate: Certificate) -> Path:
+        def stage(certificate: Certificate) -> Path:
             staging.write_text(certificate.to_json(), encoding="utf-8")
             return path
 
         try:
-            yield written
+            yield stage
             if staging.exists():
                 os.replace(staging, path)
         finally:
@@ -245,17 +250,17 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
 
     @property
     def _root(self) -> Path:
-        require_as_defined(self._replaced, "place of certificates and reports")
+        require_not_overridden(self._overridden, "folder of certificates and reports")
         return Path(self.folder).absolute()
 
-    def _made(self, name: str) -> Path:
+    def _subfolder(self, name: str) -> Path:
         folder = self._root / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
 
 def file_name(key: dg.AssetKey, partition: str | None = None) -> str:
-    """Name a file after an asset and a partition: readable, safe, and different for different ones.
+    """Return a readable, safe and unique file name for an asset and a partition.
 
     >>> file_name(dg.AssetKey("visits"))
     'visits'
@@ -270,37 +275,37 @@ def file_name(key: dg.AssetKey, partition: str | None = None) -> str:
 
 
 class BudgetLedgerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """The ledger that randomized releases spend from and gates ask, behind a SQLAlchemy URL (SQLite or PostgreSQL).
+    """The budget ledger of randomized releases and of gates, behind a SQLAlchemy URL (SQLite or PostgreSQL).
 
-    Give a URL with a password as `dg.EnvVar(...)`, or leave it out: then the address is read from PRIVACY_PLUGIN_LEDGER
-    when a step needs it. What is written here is shown in Dagster's pages. The ledger must be there already:
-    `privacy-plugin ledger --set-cap` begins one. A run's configuration cannot name another: whoever may launch
-    runs would have as much budget as they like.
+    Give a URL with a password as `dg.EnvVar(...)`, because Dagster's pages show values that are written here. Without a
+    URL, PRIVACY_PLUGIN_LEDGER is read when a step needs the ledger. The ledger must exist: create it with
+    `privacy-plugin ledger --set-cap`. A run configuration cannot name another ledger, which would give a person who may
+    launch runs an unlimited budget.
     """
 
-    url: str = Field(default="", description="SQLAlchemy URL of the ledger; left out, PRIVACY_PLUGIN_LEDGER names it")
+    url: str = Field(default="", description="SQLAlchemy URL of the ledger; default: PRIVACY_PLUGIN_LEDGER")
 
-    _replaced: bool = PrivateAttr(default=False)
+    _overridden: bool = PrivateAttr(default=False)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Notice a run whose configuration names another ledger than the definitions; whoever asks it is told."""
-        self._replaced = replaced_at_launch(context, {"url": self.url})
+        """Record whether the run configuration names another ledger; the first use then raises."""
+        self._overridden = is_overridden(context, {"url": self.url})
 
     @contextmanager
     def in_use(self) -> Iterator[BudgetLedger | None]:
-        """Let a step ask and spend from this ledger; None where no address is known, which gates then say."""
-        require_as_defined(self._replaced, "ledger")
-        address = self.url or os.environ.get(LEDGER_VARIABLE, "")
-        if not address:
+        """Make this ledger the one in use; yield None if no URL is known, and the gate then reports that."""
+        require_not_overridden(self._overridden, "ledger")
+        url = self.url or os.environ.get(LEDGER_VARIABLE, "")
+        if not url:
             yield None
             return
-        with using_ledger(address) as ledger:
+        with using_ledger(url) as ledger:
             yield ledger
 
 
 @contextmanager
-def ledger_of(resources: Any, name: str | None) -> Iterator[BudgetLedger | None]:
-    """Open the ledger of a step that needs one."""
+def open_ledger(resources: Any, name: str | None) -> Iterator[BudgetLedger | None]:
+    """Open the ledger resource of this name, or yield None without a name."""
     if name is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What a step reads: the value that an IO manager hands over, or a table of the warehouse."""
+"""What an asset or a check reads: the value that an IO manager loads, or a table of the warehouse."""
 
 import re
 from collections.abc import Mapping
@@ -8,22 +8,21 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.orchestration.partitions import require_keys_like_moments, window_of
+from privacy_plugin.orchestration.partitions import RunContext, require_comparable_keys, time_window
 from privacy_plugin.sources.sql.origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec
-StepContext = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upstream:
-    """An asset and where its data lies.
+    """An asset and the place of its data.
 
-    With a `table` the asset is a table of the warehouse, which is never loaded; `{partition}` in its name stands for
-    the partition's key, and `partition_column` names the column that says which rows belong to it: those that hold
-    the key, or, where `partitions` are windows of time, a date or moment from this key to before the next. Without a
-    table the asset's IO manager hands over whatever a source accepts: a frame, or the path of a file. A table that is
-    only looked at again (not `awaited`) is no dependency: what is new in it is the gate's to judge first.
+    With a `table` the asset is a table of the warehouse, which is never loaded into memory; `{partition}` in its name
+    stands for the partition key, and `partition_column` names the column that assigns rows to partitions: its value is
+    the key or, if `partitions` are time windows, a date or time from this key up to the next. Without a table the
+    asset's IO manager loads anything that a source accepts: a frame, or the path of a file. With `awaited=False` a
+    table is read without a dependency on its asset: new data in it is for the gate to judge first.
     """
 
     key: dg.AssetKey
@@ -36,12 +35,12 @@ class Upstream:
 
     @property
     def deps(self) -> list[dg.AssetKey]:
-        """The assets that have to be there first but are not loaded."""
+        """The assets that must be materialized first but are not loaded."""
         return [self.key] if self.table is not None and self.awaited else []
 
     @property
     def ins(self) -> dict[str, dg.AssetIn]:
-        """The assets that are loaded."""
+        """The assets that an IO manager loads."""
         return {} if self.table is not None else {self.argument: dg.AssetIn(key=self.key)}
 
     @property
@@ -49,23 +48,23 @@ class Upstream:
         """The names of the resources that reading needs."""
         return set() if self.table is None else {self.warehouse}
 
-    def data(self, context: StepContext, handed: Mapping[str, Any], partition: str | None) -> Any:
-        """Return what a source accepts; of a table, nothing is read yet."""
+    def data(self, context: RunContext, loaded: Mapping[str, Any], partition: str | None) -> Any:
+        """Return data that a source accepts; a table is not read yet."""
         if self.table is None:
-            if isinstance(handed[self.argument], dict):  # so do Dagster's IO managers hand over several partitions
+            if isinstance(loaded[self.argument], dict):  # Dagster's IO managers load several partitions as a dict
                 raise ParameterError(
-                    f"several partitions of {self.key.to_user_string()!r} were handed over at once, and one is judged "
-                    "at a time; give partitions_def"
+                    f"the IO manager loaded several partitions of {self.key.to_user_string()!r}, but a gate judges one "
+                    "partition per run; give partitions_def"
                 )
-            return handed[self.argument]
+            return loaded[self.argument]
         warehouse = getattr(context.resources, self.warehouse)
         if self.partition_column is None or partition is None:
             return warehouse.table(self.table, partition=partition)
-        window = window_of(self.partitions, partition)
+        window = time_window(self.partitions, partition)
         return warehouse.table(self.table, partition=partition, partition_column=self.partition_column, window=window)
 
 
-def upstream(
+def build_upstream(
     asset: Asset,
     *,
     argument: str,
@@ -74,18 +73,20 @@ def upstream(
     partitions: Any,
     warehouse: str,
 ) -> Upstream:
-    """Check and put together what a step reads."""
+    """Check the arguments that say what is read, and return them as an `Upstream`."""
     if partition_column is not None and (table is None or partitions is None):
-        raise ParameterError("partition_column picks a partition's rows of a table; give table and partitions_def")
+        raise ParameterError(
+            "partition_column selects the rows of a partition from a table; give table and partitions_def"
+        )
     if table is not None and partitions is None and "{partition}" in table:
-        raise ParameterError(f"the table name {table!r} has a partition in it; give partitions_def")
+        raise ParameterError(f"the table name {table!r} contains {{partition}}; give partitions_def")
     if table is not None and partitions is not None and partition_column is None and "{partition}" not in table:
         raise ParameterError(
-            f"which part of table {table!r} is a partition? Write {{partition}} into its name, or give the "
-            "partition_column that says which rows belong to one"
+            f"table {table!r} does not separate partitions; write {{partition}} into its name, or give the "
+            "partition_column that assigns rows to partitions"
         )
     if partition_column is not None:
-        require_keys_like_moments(partitions)
+        require_comparable_keys(partitions)
     return Upstream(
         key=asset_key(asset),
         argument=argument,
@@ -97,14 +98,14 @@ def upstream(
 
 
 def asset_key(asset: Asset) -> dg.AssetKey:
-    """Return the key of an asset, however it was named."""
+    """Return the key of an asset, given by name, key, spec or definition."""
     if isinstance(asset, dg.AssetSpec):
         return asset.key
     return dg.AssetKey.from_coercible_or_definition(asset)
 
 
 def table_key(table: str) -> dg.AssetKey:
-    """Name an asset after its table; the partition is no part of it, and what keys cannot hold is an underscore.
+    """Return the asset key of a table, without its partition; characters that keys do not allow become underscores.
 
     >>> table_key("clinic.visits_{partition}").path
     ['clinic', 'visits']
@@ -113,24 +114,15 @@ def table_key(table: str) -> dg.AssetKey:
     return dg.AssetKey([re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in parts])
 
 
-def partition_of(context: StepContext, partitions: Any) -> str | None:
-    """Return the partition a step works on; a partitioned step works on exactly one."""
-    if partitions is None:
-        return None
-    if not context.has_partition_key:
-        raise ParameterError("a gate judges one partition at a time; run every partition on its own")
-    return str(context.partition_key)
-
-
-def partitions_of(asset: Asset, given: Any) -> Any:
-    """Return the partitions that were given, or else those of the asset."""
+def choose_partitions(asset: Asset, given: Any) -> Any:
+    """Return the given partitions, or else those of the asset's definition."""
     if given is None and isinstance(asset, dg.AssetsDefinition | dg.AssetSpec):
         return asset.partitions_def
     return given
 
 
-def population_of(asset: Asset | None, table: str | None, warehouse: str) -> Upstream | None:
-    """Put together where the population lies that requirements compare with, if there is one."""
+def build_population(asset: Asset | None, table: str | None, warehouse: str) -> Upstream | None:
+    """Return the population that requirements compare with, or None if neither asset nor table is given."""
     if asset is None and table is None:
         return None
     key = asset_key(asset) if asset is not None else table_key(str(table))

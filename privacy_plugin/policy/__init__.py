@@ -1,1 +1,1 @@
-"""The policy: the role of every column, the requirements, and the method, in YAML that a person signs."""
+"""The policy: a role for every column, the requirements and the anonymization method, in YAML."""

@@ -1,4 +1,4 @@
-"""The lines of a policy: columns, requirements, hierarchies and the method, read and refused in words."""
+"""Parse the sections of a policy: columns, requirements, hierarchies and the method."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,52 +21,58 @@ from privacy_plugin.policy.presets import preset
 from privacy_plugin.requirements.limits import KINDS, fitting_kinds
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.rules import ROLES, WITHHELD, require_one_second_table
-from privacy_plugin.requirements.specification import hierarchy_from_specification, read_option
+from privacy_plugin.requirements.specification import hierarchy_from_specification, parse_option
 
 _COLUMN_KEYS = ("role", "hierarchy", "why")
 
 
-def read_columns(given: Any) -> dict[str, dict[str, Any]]:
-    """Read `column: role` or `column: {role: ..., hierarchy: ..., why: ...}`."""
+def parse_columns(given: Any) -> dict[str, dict[str, Any]]:
+    """Parse `column: role` or `column: {role: ..., hierarchy: ..., why: ...}`."""
     if not isinstance(given, Mapping) or not given:
-        raise PolicyError("a policy needs columns, a role for every column of the table: {age: quasi_identifier, ...}")
+        raise PolicyError(
+            "a policy needs columns, with a role for every column of the table: columns: {age: quasi_identifier, ...}"
+        )
     columns: dict[str, dict[str, Any]] = {}
     for name, entry in given.items():
         if not isinstance(name, str) or not name:
-            raise PolicyError(f"column name {name!r} is read as {type(name).__name__}; put it in quotes")
+            raise PolicyError(f"column name {name!r} must be a string, got {type(name).__name__}; put it in quotes")
         full = dict(entry) if isinstance(entry, Mapping) else {"role": entry}
         for key in full:
             if key not in _COLUMN_KEYS:
                 raise PolicyError(unknown_name(f"key of column {name!r}", str(key), _COLUMN_KEYS))
         _require_role(name, full.get("role"))
         if "hierarchy" in full and full["role"] != "quasi_identifier":
-            raise PolicyError(f"column {name!r} has a hierarchy but is no quasi_identifier")
+            raise PolicyError(
+                f"column {name!r} has a hierarchy, but its role is not quasi_identifier; remove the hierarchy"
+            )
         columns[name] = full
     roles = [entry["role"] for entry in columns.values()]
     if "quasi_identifier" not in roles:
-        raise PolicyError("a policy needs at least one quasi_identifier: what an attacker may know of a person")
+        raise PolicyError(
+            "a policy needs at least one column with the role quasi_identifier: attributes that an attacker may know"
+        )
     if roles.count("unit") > 1:
-        raise PolicyError("a policy has at most one unit column")
+        raise PolicyError("a policy has at most one column with the role unit")
     return columns
 
 
 def _require_role(column: str, given: Any) -> None:
-    """Refuse what is no role: nothing, several, a misspelt one, or columns that stand where their role should."""
+    """Raise unless the role is one of ROLES."""
     if given is None:
         raise PolicyError(f"column {column!r} has no role; give it one of {', '.join(ROLES)}")
     if not isinstance(given, str):
         raise PolicyError(
-            f"column {column!r} needs one role, as a word: {', '.join(ROLES)}. A line names a column, then its role: "
+            f"the role of column {column!r} must be a string: {', '.join(ROLES)}. Write the column, then its role: "
             "age: quasi_identifier"
         )
     if given not in ROLES:
         raise PolicyError(f"column {column!r}: {unknown_name('role', given, ROLES)}")
 
 
-def read_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
-    """Read the requirements; one that looks at a sensitive column and names none holds for each of them."""
+def parse_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
+    """Parse the requirements; one about a sensitive column that names none applies to each sensitive column."""
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise PolicyError("a policy needs requirements, as a list; requirements: [k_anonymity: {at_least: 5}, ...]")
+        raise PolicyError("a policy needs a list of requirements: requirements: [k_anonymity: {at_least: 5}, ...]")
     presets: list[str] = []
     requirements: list[Requirement] = []
     for number, line in enumerate(given, start=1):
@@ -81,85 +87,88 @@ def read_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tup
                 presets.append(str(entry))
                 found: tuple[Requirement, ...] = preset(str(entry))
             else:
-                found = (require(str(name), **_limit_line(str(name), entry, folder)),)
+                found = (require(str(name), **_parse_limit_line(str(name), entry, folder)),)
         except (ParameterError, ColumnError, HierarchyError, TypeError) as problem:
             raise PolicyError(f"requirement {number}: {problem}") from None
         for requirement in found:
             _require_attributes(requirement, roles)
             requirements.extend(_for_each_sensitive(_with_roles(requirement, roles), roles))
     if all(requirement.definition.kind == "utility" for requirement in requirements):
-        raise PolicyError("every requirement of this policy is about usefulness; without another it would open to all")
+        raise PolicyError("every requirement of this policy is about utility; add a requirement about privacy")
     require_one_second_table(requirements)
     return presets, tuple(requirements)
 
 
 def _require_attributes(requirement: Requirement, roles: Mapping[str, str]) -> None:
-    """Refuse a line that names columns which are no part of the table, or none where their order matters."""
+    """Raise if a requirement names columns that are not released, or names none although their order matters."""
     if requirement.attributes is None and requirement.definition.ordered:
-        raise PolicyError(f"{requirement.metric} needs attributes: its columns, in order")
+        raise PolicyError(f"{requirement.metric} needs attributes: a list of columns, in order")
     for name in requirement.attributes or ():
         if roles.get(name, "identifier") in WITHHELD:
             known = [column for column, role in roles.items() if role not in WITHHELD]
             raise PolicyError(f"{requirement}: {unknown_name('attribute', name, known)}")
 
 
-def unproven(requirements: Sequence[Requirement]) -> tuple[str, ...]:
-    """Say so where no requirement limits what an attacker can do."""
+def note_without_privacy(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Return a note if no requirement limits what an attacker can do."""
     if any(requirement.definition.kind == "privacy" for requirement in requirements):
         return ()
     return (
-        "every requirement of this policy is an audit or about usefulness: a pass means that nothing was found, not "
-        "that the table is private. What makes a randomized table private is the budget it was made with",
+        "every requirement of this policy is an audit or about utility: a pass means that no problem was found, not "
+        "that the table is private. A randomized table is private by the budget it was made with",
     )
 
 
-def unpaid(requirements: Sequence[Requirement]) -> tuple[str, ...]:
-    """Say so where a budget stands beside requirements that look at the exact original.
+def note_uncovered_selection(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Return a note if a policy has a budget and requirements that compare with the exact original.
 
-    Where no table passes that repeats somebody's record, whoever sees a record pass knows that it is nobody's: such a
-    gate has no epsilon, whatever the tables that it lets through were drawn with.
+    If no table passes that repeats a person's record, a record in a table that passed is known to belong to no person:
+    such a gate reveals more than the epsilon of the mechanism.
     """
     comparing = dict.fromkeys(r.metric for r in requirements if r.definition.second_table == "original")
     if not comparing or not any(requirement.definition.needs_ledger for requirement in requirements):
         return ()
     return (
-        f"the budget does not cover which tables pass: {', '.join(comparing)} looks at the exact original, so that a "
-        "table that passed may tell more of its rows than epsilon allows; a limit that only a defect fails tells least",
+        f"the budget does not cover which tables pass: {', '.join(comparing)} compares with the exact original, so "
+        "that a table that passed may reveal more about its rows than epsilon allows; a limit that fails only for "
+        "a defect reveals least",
     )
 
 
-def asking_nothing(requirements: Sequence[Requirement]) -> tuple[str, ...]:
-    """Say so where a limit is the end of what there is, as it becomes when somebody wants to see the gate open."""
+def note_weakest_limits(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Return a note for every limit that every table meets, such as k_anonymity at least 1."""
     weakest = [r for r in requirements if r.limit.is_weakest(r.definition)]
-    return tuple(dict.fromkeys(f"{requirement} is the weakest limit there is" for requirement in weakest))
+    return tuple(dict.fromkeys(f"{requirement} is the weakest limit: every table meets it" for requirement in weakest))
 
 
-def _meant(entry: Any) -> str:
-    """Say which limit a misspelt key may stand for."""
+def _near_limit_hint(entry: Any) -> str:
+    """Return a hint if a key is a misspelled limit."""
     for given in entry if isinstance(entry, Mapping) else ():
         for near in get_close_matches(str(given), KINDS, n=1):
             return f", but {str(given)!r}: did you mean {near!r}?"
     return ""
 
 
-def _limit_line(name: str, entry: Any, folder: Path) -> dict[str, Any]:
+def _parse_limit_line(name: str, entry: Any, folder: Path) -> dict[str, Any]:
     fitting = fitting_kinds(find_metric(name))
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
         ways = " or ".join(f"{name}: {{{kind}: {'[low, high]' if kind == 'between' else '...'}}}" for kind in fitting)
-        raise ParameterError(f"{name} has no limit{_meant(entry)}; write {ways}")
-    return {str(key): read_option(str(key), value, folder=folder) for key, value in entry.items()}
+        raise ParameterError(f"{name} has no limit{_near_limit_hint(entry)}; write {ways}")
+    return {str(key): parse_option(str(key), value, folder=folder) for key, value in entry.items()}
 
 
 def _with_roles(requirement: Requirement, roles: Mapping[str, str]) -> Requirement:
-    """Hand the roles of the columns to a metric that weighs columns by them; what the line itself says comes first.
+    """Add the roles of the columns to a metric that weighs columns by role; roles of the requirement itself win.
 
-    Written into the requirement, they are the same at every door.
+    As a part of the requirement they are the same in Python, Great Expectations and Dagster.
     """
     if "roles" not in requirement.definition.options:
         return requirement
     weighed = {name: role for name, role in roles.items() if role in ("quasi_identifier", "sensitive")}
     if "sensitive" not in weighed.values() and not requirement.options.get("danger"):
-        raise PolicyError(f"{requirement} needs a column with the role sensitive: without danger nothing would count")
+        raise PolicyError(
+            f"{requirement} needs a column with the role sensitive, or danger weights: without them every score is 0"
+        )
     own = requirement.options.get("roles") or {}
     return replace(requirement, options={**requirement.options, "roles": {**weighed, **own}})
 
@@ -178,17 +187,17 @@ def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> l
 
 
 def with_dataset(requirement: Requirement, dataset: str) -> Requirement:
-    """Let a metric that asks the budget ledger ask for the policy's own dataset, and no other's books."""
+    """Set the dataset of a requirement on the privacy budget to the policy's dataset; raise if it names another."""
     if not requirement.definition.needs_ledger:
         return requirement
     own = requirement.options.get("dataset", dataset)
     if own != dataset:
-        raise PolicyError(f"{requirement} is about the dataset {own!r}, but the policy is about {dataset!r}")
+        raise PolicyError(f"{requirement} names the dataset {own!r}, but the dataset of the policy is {dataset!r}")
     return replace(requirement, options={**requirement.options, "dataset": dataset})
 
 
-def read_hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Hierarchy]:
-    """Read the hierarchies that columns have."""
+def parse_hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> dict[str, Hierarchy]:
+    """Parse the hierarchies of the columns."""
     hierarchies = {}
     for name, entry in columns.items():
         if "hierarchy" in entry:
@@ -199,10 +208,10 @@ def read_hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) -> 
     return hierarchies
 
 
-def read_method(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Read the method and its options."""
+def parse_method(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Parse the anonymization method and its options."""
     if given is not None and not isinstance(given, Mapping):
-        raise PolicyError("anonymize is a mapping: {method: ..., and the options of the method}")
+        raise PolicyError("anonymize must be a mapping: {method: ..., and the options of the method}")
     settings = dict(given or {})
     name = settings.pop("method", "generalize")
     released = [column for column, role in roles.items() if role not in WITHHELD]

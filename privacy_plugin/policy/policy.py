@@ -1,4 +1,4 @@
-"""Policies: the role of every column, its hierarchy, and the requirements, in YAML that a person signs off."""
+"""Policies: the role and hierarchy of every column, the requirements and the anonymization method."""
 
 import hashlib
 import importlib
@@ -17,17 +17,17 @@ from privacy_plugin.errors import PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.policy.parser import (
-    asking_nothing,
-    read_columns,
-    read_hierarchies,
-    read_method,
-    read_requirements,
-    unpaid,
-    unproven,
+    note_uncovered_selection,
+    note_weakest_limits,
+    note_without_privacy,
+    parse_columns,
+    parse_hierarchies,
+    parse_method,
+    parse_requirements,
     with_dataset,
 )
-from privacy_plugin.policy.presets import contradictions
-from privacy_plugin.policy.strict_yaml import fault, read_plain
+from privacy_plugin.policy.presets import find_contradictions
+from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.requirements.rules import Rules
 
@@ -36,7 +36,7 @@ _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymi
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a table must meet before it may leave the house.
+    """The requirements that a table must meet before it is released.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
@@ -58,30 +58,30 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
-        """Read a policy file; hierarchy files are found next to it."""
+        """Load a policy file; hierarchy files are relative to its folder."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             raise PolicyError(f"cannot read the policy {str(path)!r}: {describe_error(problem)}") from None
         try:
-            loaded = read_plain(text)
+            loaded = load_yaml(text)
         except yaml.YAMLError as problem:
-            raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {fault(problem)}") from None
+            raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {describe_yaml_error(problem)}") from None
         try:
             return cls.from_dict(loaded, folder=Path(path).parent)
-        except PolicyError as problem:  # a project has several, and the file is where it is mended
+        except PolicyError as problem:  # a project has several policies: name the file to edit
             raise PolicyError(f"the policy {str(path)!r}: {problem}") from None
 
     @classmethod
     def from_dict(cls, given: Any, *, folder: str | Path = ".") -> "Policy":
-        """Build a policy from plain data, checking everything that can be checked without the table."""
+        """Build a policy from a mapping; check everything that does not need the table."""
         _require_shape(given)
         dataset = given["dataset"]
-        columns = read_columns(given.get("columns"))
+        columns = parse_columns(given.get("columns"))
         roles = {name: entry["role"] for name, entry in columns.items()}
-        used, requirements = read_requirements(given.get("requirements"), roles, Path(folder))
-        hierarchies = read_hierarchies(columns, Path(folder))
-        method, options = read_method(given.get("anonymize"), roles)
+        used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder))
+        hierarchies = parse_hierarchies(columns, Path(folder))
+        method, options = parse_method(given.get("anonymize"), roles)
         policy = cls(
             dataset=dataset,
             roles=roles,
@@ -93,10 +93,10 @@ class Policy:
             method=method,
             population=given.get("population"),
             notes=(
-                *contradictions(used),
-                *unproven(requirements),
-                *unpaid(requirements),
-                *asking_nothing(requirements),
+                *find_contradictions(used),
+                *note_without_privacy(requirements),
+                *note_uncovered_selection(requirements),
+                *note_weakest_limits(requirements),
             ),
         )
         if "anonymize" in given:
@@ -105,25 +105,25 @@ class Policy:
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
-        """The columns an attacker is assumed to know."""
+        """The columns that an attacker is assumed to know."""
         return self.rules.columns("quasi_identifier")
 
     @property
     def sensitive(self) -> tuple[str, ...]:
-        """The columns an attacker would like to know."""
+        """The columns that an attacker wants to learn."""
         return self.rules.columns("sensitive")
 
     @property
     def digest(self) -> str:
-        """Identify what the policy says, the content of its hierarchies and presets included."""
+        """SHA-256 of the resolved policy, including the content of its hierarchies and presets."""
         return self.rules.digest
 
     def _digest(self) -> str:
-        asked = [requirement.to_dict() for requirement in self.requirements]
+        requirements = [requirement.to_dict() for requirement in self.requirements]
         resolved = {
             "dataset": self.dataset,
             "roles": dict(self.roles),
-            "requirements": sorted(asked, key=lambda line: json.dumps(line, sort_keys=True)),
+            "requirements": sorted(requirements, key=lambda line: json.dumps(line, sort_keys=True)),
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
             "anonymize": {**self.anonymize, **({"method": self.method} if self.method != "generalize" else {})},
             "population": self.population,
@@ -133,20 +133,20 @@ class Policy:
 
     @cached_property
     def rules(self) -> Rules:
-        """The part of the policy that the gate judges by, settled together with the digest that records name."""
+        """The part of the policy that the gate evaluates, with the digest that certificates record."""
         return Rules(
             dataset=self.dataset, roles=dict(self.roles), requirements=self.requirements, digest=self._digest()
         )
 
     @cached_property
     def anonymizer(self) -> Anonymizer:
-        """The policy's method, with all that the policy says."""
+        """The anonymization method with the options, rules and hierarchies of the policy."""
         return find_anonymizer(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
 
     def judge(
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
     ) -> Verdict:
-        """Judge a table; the verdict is closed with its reasons whenever anything could not be looked at."""
+        """Judge a table; the gate stays closed, with its reasons, if anything could not be evaluated."""
         verdict = judge(
             self.rules,
             data,
@@ -159,18 +159,17 @@ class Policy:
 
     def to_expectation_suite(self, *, name: str | None = None) -> Any:
         """Return the policy as a Great Expectations suite; needs the `gx` extra."""
-        door = importlib.import_module("privacy_plugin.expectations.suite")
-        return door.suite_of(self, name=name or f"privacy of {self.dataset}")
+        suites = importlib.import_module("privacy_plugin.expectations.suite")
+        return suites.build_suite(self, name=name or f"privacy of {self.dataset}")
 
 
 def _require_shape(given: Any) -> None:
-    """Refuse what is no reviewed policy of this version, with a name."""
+    """Raise unless this is a reviewed policy of version 1 with a dataset name and known keys."""
     if not isinstance(given, Mapping):
-        raise PolicyError("a policy is a mapping with the keys dataset, columns and requirements")
+        raise PolicyError("a policy must be a mapping with the keys dataset, columns and requirements")
     if "unreviewed" in given:
         raise PolicyError(
-            "this policy is a proposal that nobody has reviewed; read the role of every column, then remove "
-            "the line 'unreviewed'"
+            "this policy is an unreviewed proposal; review the role of every column, then delete the line 'unreviewed'"
         )
     for name in given:
         if name not in _KEYS:
@@ -179,7 +178,7 @@ def _require_shape(given: Any) -> None:
         raise PolicyError(f"policy version {given['version']!r} is unknown; this release reads version 1")
     dataset = given.get("dataset")
     if not isinstance(dataset, str) or not dataset:
-        raise PolicyError('a policy needs the name of its dataset, as text: dataset: visits, or in quotes "2024"')
+        raise PolicyError('a policy needs the name of its dataset as a string: dataset: visits, or in quotes "2024"')
     population = given.get("population")
     if population is not None and not isinstance(population, str):
-        raise PolicyError(f"population must be the name of a table, not {type(population).__name__}")
+        raise PolicyError(f"population must be the name of a table, got {type(population).__name__}")

@@ -1,4 +1,4 @@
-"""Named requirements from guidelines, each with its source, and a note where two of them contradict each other."""
+"""Presets: named requirements from guidelines with their sources, and notes on presets that contradict."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -12,7 +12,7 @@ from privacy_plugin.requirements.requirement import Requirement, require
 
 
 @cache
-def _presets() -> dict[str, Any]:
+def _load_presets() -> dict[str, Any]:
     text = files("privacy_plugin.policy").joinpath("presets.yaml").read_text(encoding="utf-8")
     loaded: dict[str, Any] = yaml.safe_load(text)
     return loaded
@@ -20,20 +20,20 @@ def _presets() -> dict[str, Any]:
 
 def preset_names() -> tuple[str, ...]:
     """Return the names of the presets."""
-    return tuple(name for name in _presets() if name != "notes")
+    return tuple(name for name in _load_presets() if name != "notes")
 
 
 def preset(name: str) -> tuple[Requirement, ...]:
-    """Return the requirements of a preset, each carrying its source."""
+    """Return the requirements of a preset, with its source as their origin."""
     if name not in preset_names():
         raise PolicyError(unknown_name("preset", str(name), preset_names()))
-    entry = _presets()[name]
+    entry = _load_presets()[name]
     origin = f"preset {name}: {entry['source']}"
     return tuple(
         require(metric, origin=origin, **given) for line in entry["requirements"] for metric, given in line.items()
     )
 
 
-def contradictions(names: Sequence[str]) -> tuple[str, ...]:
-    """Say which of the chosen presets contradict each other."""
-    return tuple(entry["note"] for entry in _presets()["notes"] if set(entry["presets"]) <= set(names))
+def find_contradictions(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note for every pair of the given presets that contradict each other."""
+    return tuple(entry["note"] for entry in _load_presets()["notes"] if set(entry["presets"]) <= set(names))

@@ -1,1 +1,1 @@
-"""A first policy for a table that nobody has described: `privacy-plugin init`."""
+"""Propose a first policy for a table: `privacy-plugin init`."""

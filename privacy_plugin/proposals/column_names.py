@@ -1,7 +1,7 @@
-"""What a column's name suggests about its role: a hint for a person who reviews it, never a decision.
+"""Roles suggested by column names: a hint for the reviewer, never a decision.
 
-English, German and French words; accents and case do not count. German writes words together, so that parts of words
-are looked for too, the last one first: a Versichertennummer is a number, not somebody insured.
+English, German and French words; accents and case are ignored. German compounds are searched for parts of words too,
+the last part first: a Versichertennummer is a number, not a person.
 """
 
 import re
@@ -51,7 +51,7 @@ _QUASI_IDENTIFIER_PARTS = """datum geburt geschlecht stadt gemeinde beruf jahr m
 angehoerigkeit herkunft aufnahme entlassung schule grosse groesse gewicht versicherung"""
 _PEOPLE_PARTS = "patient kunden mitglied mitarbeiter versichert"
 
-# Short parts (ort, tag, land) are no parts here: a report and a vintage have them too.
+# Short parts (ort, tag, land) are not listed: "report" and "vintage" contain them too.
 
 _Roles = frozenset[str]
 
@@ -84,7 +84,7 @@ def tokens(name: str) -> frozenset[str]:
 
 
 def suggested_roles(name: str) -> _Roles:
-    """Return every role that a word of the name, or a part of one, speaks for.
+    """Return every role that a word of the name, or a part of a word, suggests.
 
     >>> sorted(suggested_roles("Aufnahmedatum")), sorted(suggested_roles("disease_year")), sorted(suggested_roles("x"))
     (['quasi_identifier'], ['quasi_identifier', 'sensitive'], [])
@@ -100,18 +100,18 @@ def _roles_of(token: str) -> _Roles:
 
 
 def suggests_identifier(name: str) -> bool:
-    """Tell whether a name is that of something that identifies a person, and of nothing else."""
+    """Return whether a name suggests an identifier and no other role."""
     return suggested_roles(name) == {"identifier"}
 
 
 def suggests_person(name: str) -> bool:
-    """Tell whether a name is that of a key of people."""
+    """Return whether a name suggests a key of people."""
     parts = tuple(_words(_PEOPLE_PARTS))
     return any(token in _words(_PEOPLE) or token.startswith(parts) for token in tokens(name))
 
 
 def is_known(name: str) -> bool:
-    """Tell whether most words of a name are those of columns; a street or a district has one of them beside its own.
+    """Return whether most words of a name occur in column names; an address has at most one such word.
 
     >>> is_known("date_naissance"), is_known("12 rue de la Paix"), is_known("Bahnhofstrasse")
     (True, False, False)
@@ -121,10 +121,10 @@ def is_known(name: str) -> bool:
 
 
 def suggests_age(name: str) -> bool:
-    """Tell whether a name is that of an age."""
+    """Return whether a name suggests an age."""
     return bool(tokens(name) & _words(_AGES))
 
 
 def suggests_postcode(name: str) -> bool:
-    """Tell whether a name is that of a postcode, whose digits are no number."""
+    """Return whether a name suggests a postcode, whose digits are a code and not a number."""
     return bool(tokens(name) & _words(_POSTCODES))

@@ -1,4 +1,4 @@
-"""What a column looks like, from its frequency table alone: kind of values, how many, how many of them unique."""
+"""The profile of a column from its frequency table: kind of values, distinct values, unique values."""
 
 import re
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ import numpy as np
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 
-# `amount` is a number that no hierarchy reads as it is written (1.234,56 or 1,234.56 or 12 EUR), `personal` what says
-# who somebody is whatever the column is called (an e-mail address, a phone, bank account or social security number).
+# `amount` is a number in a format that hierarchies do not read (1.234,56 or 1,234.56 or 12 EUR); `personal` identifies
+# a person under any column name (an e-mail address, a phone, bank account or social security number).
 Kind = Literal["empty", "boolean", "number", "amount", "date", "personal", "code", "text"]
 
-ISO = "ISO"  # how dates are written where nothing else is said
+ISO = "ISO"  # the default format of dates
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _CURRENCY = r"(?:[€$£]|EUR|CHF|USD|Fr\.)"
@@ -39,7 +39,7 @@ _DATE = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnProfile:
-    """Counts about one column; no value of it."""
+    """Counts about one column, without its values."""
 
     name: str
     kind: Kind
@@ -53,7 +53,7 @@ class ColumnProfile:
 
     @property
     def unique_share(self) -> float:
-        """The share of rows (which may be several a person) whose value no other row has."""
+        """The share of rows (a person may have several) whose value no other row has."""
         return self.unique / self.rows
 
     @property
@@ -62,8 +62,8 @@ class ColumnProfile:
         return self.distinct <= 1
 
 
-def profile(table: FrequencyTable) -> ColumnProfile:
-    """Describe the one column of a frequency table."""
+def profile_column(table: FrequencyTable) -> ColumnProfile:
+    """Return the profile of the only column of a frequency table."""
     (name,), (dictionary,) = table.columns, table.dictionaries
     present = [value for value in dictionary if value is not None and value != SUPPRESSED]
     missing = int(table.counts[table.codes[:, 0] == dictionary.index(None)].sum()) if None in dictionary else 0
@@ -82,7 +82,7 @@ def profile(table: FrequencyTable) -> ColumnProfile:
 
 
 def kind_of_values(values: Sequence[Value]) -> Kind:
-    """Say what kind of values these are; text counts as what it spells, because files hold nothing else.
+    """Return the kind of values; text is classified by its content, because files contain only text.
 
     >>> [kind_of_values(v) for v in (["02138", "02139"], ["39", "4.5"], ["2024-02-29"], ["flu", "cold"])]
     ['code', 'number', 'date', 'text']
@@ -113,7 +113,7 @@ def kind_of_values(values: Sequence[Value]) -> Kind:
 
 
 def quantiles(table: FrequencyTable, shares: Sequence[float]) -> list[float]:
-    """Return the numbers below which these shares of a column's rows lie."""
+    """Return the quantiles of a numeric column at these shares."""
     (dictionary,) = table.dictionaries
     numbers = [
         (float(label(value)), int(count))
@@ -126,7 +126,7 @@ def quantiles(table: FrequencyTable, shares: Sequence[float]) -> list[float]:
 
 
 def date_format(values: Sequence[Value]) -> str | None:
-    """Return the one way in which all these dates are written; None if they differ, or two ways fit as well.
+    """Return the format of dates; None if formats differ, or more than one fits.
 
     >>> date_format(["29.02.1984", "01.12.1990"]), date_format(["1984-02-29"]), date_format(["01/02/1984"])
     ('%d.%m.%Y', 'ISO', None)
@@ -136,7 +136,7 @@ def date_format(values: Sequence[Value]) -> str | None:
         return ISO if all(not isinstance(value, str) or not _DATE.fullmatch(value) for value in values) else None
     mark = found["mark"] or found["other"]
     clock = f"{found['time'][0]}%H:%M{':%S' if found['seconds'] else ''}" if found["time"] else ""
-    # nobody writes 12.31.1984
+    # 12.31.1984 is not a format in use
     orders = ["%Y %m %d"] if found["other"] else ["%d %m %Y"] if mark == "." else ["%d %m %Y", "%m %d %Y"]
     forms = [order.replace(" ", mark) + clock for order in orders]
     fitting = [form for form in forms if all(_fits(value, form) for value in values)]

@@ -1,7 +1,7 @@
-"""Hierarchies that `init` proposes: by the kind of a column's values, with levels that each change something.
+"""Propose hierarchies by the kind of a column's values, with levels that each change something.
 
-A proposal without `reveal` holds no value of the table: rules (intervals, masks, dates), built-in vocabularies, or the
-flat hierarchy. Boundaries of intervals follow quantiles, rounded to numbers that people write.
+A proposal without `reveal` contains no value of the table: rules (intervals, masks, dates), built-in vocabularies, or
+the flat hierarchy. Boundaries of intervals follow quantiles, rounded to short numbers.
 """
 
 import math
@@ -29,7 +29,7 @@ _NO_GROUPS = "no groups are known for its values: each is kept or becomes `*`. W
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyProposal:
-    """A hierarchy as a policy writes it (None: a person has to write one), and what a reviewer must know."""
+    """A hierarchy as a policy writes it (None: the reviewer has to write one), and a note for the reviewer."""
 
     specification: dict[str, Any] | None
     note: str = ""
@@ -41,13 +41,13 @@ def propose_hierarchy(
     """Propose the hierarchy of one column from its frequency table.
 
     With `reveal` a short column of text gets a tree that lists its values: by words that several of them share, or,
-    with `related` (the column and a sensitive one, counted together), by how they go along with that sensitive column.
+    with `related` (the frequency table of the column and a sensitive one), by their association with that column.
 
     >>> from privacy_plugin.sources import frequency_table
-    >>> from privacy_plugin.proposals.column_profile import profile
+    >>> from privacy_plugin.proposals.column_profile import profile_column
     >>> import pandas
     >>> table = frequency_table(pandas.DataFrame({"home": ["Peru", "Chad", "Laos", "Mali"]}), ["home"])
-    >>> propose_hierarchy(profile(table), table, reveal=False).specification
+    >>> propose_hierarchy(profile_column(table), table, reveal=False).specification
     {'vocabulary': 'countries'}
     """
     values = [value for value in table.dictionaries[0] if value is not None and value != SUPPRESSED]
@@ -56,8 +56,10 @@ def propose_hierarchy(
     if column.kind == "amount" or (column.kind == "date" and column.date_format is None):
         return HierarchyProposal(specification=None)
     if related is not None and reveal and column.kind in ("text", "code") and len(values) <= MOST_VALUES_LISTED:
-        note = f"its groups were made from how its values go along with {related.columns[1]!r}: the hierarchy itself "
-        return HierarchyProposal(specification={"tree": _by_association(related)}, note=note + "depends on secrets")
+        note = f"its groups follow the association of its values with {related.columns[1]!r}: the hierarchy itself "
+        return HierarchyProposal(
+            specification={"tree": _by_association(related)}, note=note + "depends on sensitive values"
+        )
     for candidate in _candidates(column, table, values):
         useful = _with_useful_levels(candidate, values)
         if useful is not None or column.kind == "date":  # the next rows have other dates
@@ -73,8 +75,8 @@ def _candidates(column: ColumnProfile, table: FrequencyTable, values: Sequence[V
     if column_names.suggests_postcode(column.name) and column.kind in ("code", "number"):
         yield {"mask": {"length": column.longest, "levels": list(range(1, column.longest))}}
     if column.kind == "date":
-        written_as = {} if column.date_format == ISO else {"format": column.date_format}
-        yield {"dates": {"levels": ["month", "year", "decade"], **written_as}}
+        date_format = {} if column.date_format == ISO else {"format": column.date_format}
+        yield {"dates": {"levels": ["month", "year", "decade"], **date_format}}
     if column.kind == "number" and column_names.suggests_age(column.name):
         yield {"intervals": {"start": 0, "stop": 100, "widths": [5, 10, 20]}}
     elif column.kind == "number":
@@ -101,7 +103,7 @@ def _vocabulary(table: FrequencyTable) -> str | None:
 
 
 def _with_useful_levels(specification: dict[str, Any], values: Sequence[Value]) -> dict[str, Any] | None:
-    """Leave out levels that change nothing for these values; None where none but `*` is left.
+    """Remove levels that change nothing for these values; None if only `*` is left.
 
     Vocabularies keep their levels: they are a list of their own.
     """
@@ -118,7 +120,7 @@ def _with_useful_levels(specification: dict[str, Any], values: Sequence[Value]) 
 
 
 def balanced_boundaries(table: FrequencyTable) -> list[list[int | float | str]]:
-    """Return nested boundaries that divide the rows evenly, rounded to numbers that people write, finest level first.
+    """Return nested boundaries that divide the rows evenly, rounded to short numbers, finest level first.
 
     Where a few values have most of the rows, the distinct values are divided instead. The first and last interval are
     open, so that no extreme value shows.

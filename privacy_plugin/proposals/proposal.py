@@ -1,8 +1,8 @@
-"""A first policy for a table nobody has described yet: measured, explained, and for a person to review.
+"""Propose a first policy for a table, with measurements and reasons, for a person to review.
 
-A role is proposed where the column's name or its values speak for it; everything else is left without a role, and a
-gate stays closed as long as a column has none. Uniqueness is measured on frequency tables: the share of people whom
-no other equals, by the column alone, and by all proposed quasi-identifiers with and without it.
+A role is proposed if the column's name or values suggest it; other columns get no role, and a gate stays closed until
+every column has one. Uniqueness is measured on frequency tables: the share of people with a unique value or
+combination, by the column alone, and by all proposed quasi-identifiers with and without it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,25 +13,25 @@ from privacy_plugin.errors import EmptyTableError, ParameterError, require_colum
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.values import label
 from privacy_plugin.proposals import column_names
-from privacy_plugin.proposals.column_profile import ColumnProfile, profile
-from privacy_plugin.proposals.header import Heading, require_first_line_of_names, require_names
+from privacy_plugin.proposals.column_profile import ColumnProfile, profile_column
+from privacy_plugin.proposals.header import Heading, require_header, require_names
 from privacy_plugin.proposals.hierarchies import propose_hierarchy
-from privacy_plugin.proposals.uniqueness import Uniqueness, held_by_column, share_of_each
+from privacy_plugin.proposals.uniqueness import Uniqueness, find_shares, group_columns
 from privacy_plugin.sources import Source, open_source
 
 _NEARLY_UNIQUE = 0.95
-_ENOUGH_ROWS = 50  # in a smaller table uniqueness says little
-_ENOUGH_ROWS_OF_WORDS = 1_000  # so many people do not all have another town, job or school
+_ENOUGH_ROWS = 50  # in a smaller table, uniqueness is common by chance
+_ENOUGH_ROWS_OF_TEXT = 1_000  # 1,000 people do not all have different towns, jobs or schools
 _MOST_ROWS_A_PERSON = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnProposal:
-    """The proposed role of one column (None: a person has to decide), and what speaks for it.
+    """The proposed role of one column (None: the reviewer decides), and its reason.
 
     `unique_alone` is the share of people made unique by this column, `unique_with` and `unique_without` by the proposed
-    quasi-identifiers with and without it. A unit, which is who a person is, has none. `same_as` is an earlier column
-    whose values go along with those of this one, each with one.
+    quasi-identifiers with and without it. A unit column, which identifies people, has none of these shares. `same_as`
+    is an earlier column whose values correspond one to one to the values of this column.
     """
 
     profile: ColumnProfile
@@ -46,7 +46,7 @@ class ColumnProposal:
 
     @property
     def name(self) -> str:
-        """The column."""
+        """The name of the column."""
         return self.profile.name
 
 
@@ -80,12 +80,11 @@ def propose(
 ) -> Proposal:
     """Propose a role, with its reason, for every column of a table.
 
-    With `reveal`, hierarchies of columns with few values list those values; without, the proposal holds names of
-    columns and counts only. `group_by` names a sensitive column: trees of short columns are then made from how their
-    values go along with it, which needs `reveal`. Names that may be a row of values are refused, unless `header` says
-    that they are names.
-    Cost: one grouping for as many columns as surely fit in memory together (in a table of many rows: for each), one of
-    all columns that may be quasi-identifiers, and up to two projections of it for each of those.
+    With `reveal`, hierarchies of columns with few values list those values; without it, the proposal contains only
+    column names and counts. `group_by` names a sensitive column: trees of short columns then group values by their
+    association with it, which needs `reveal`. Raises if the column names may be a row of values, unless `header` is
+    true. Cost: one frequency table for as many columns as fit in memory together (in a large table: one per column),
+    one for all possible quasi-identifiers, and up to two projections of it for each of those.
 
     >>> import pandas
     >>> table = pandas.DataFrame({"age": [30, 30, 41], "disease": ["flu", "flu", "cold"], "ward": [1, 2, 2]})
@@ -96,17 +95,17 @@ def propose(
     if group_by is not None:
         require_column(group_by, source.columns, role="group_by")
         if not reveal:
-            raise ParameterError("group_by lists values in the proposed trees; it needs reveal")
+            raise ParameterError("group_by lists values in the proposed trees; pass reveal=True (--reveal) too")
     with source.snapshot() as snapshot:
         rows = snapshot.row_count()
         if not rows:
-            raise EmptyTableError("the table has no rows; there is nothing to propose a policy from")
+            raise EmptyTableError("the table has no rows; a policy cannot be proposed for an empty table")
         proposed: list[ColumnProposal] = []
         headings: list[Heading] = []
-        for place, (name, held) in enumerate(held_by_column(snapshot, snapshot.columns, rows=rows), start=1):
-            progress(f"looking at column {place} of {len(snapshot.columns)}")  # its name may turn out to be a value
-            table = held.frequencies([name])
-            column = _role(profile(table), has_unit=any(c.role == "unit" for c in proposed))
+        for place, (name, grouped) in enumerate(group_columns(snapshot, snapshot.columns, rows=rows), start=1):
+            progress(f"profiling column {place} of {len(snapshot.columns)}")  # not its name, which may be a value
+            table = grouped.frequencies([name])
+            column = _propose_role(profile_column(table), has_unit=any(c.role == "unit" for c in proposed))
             related = snapshot.frequencies([name, group_by]) if group_by not in (None, name) else None
             proposed.append(_with_hierarchy(column, table, reveal=reveal, related=related))
             is_value = any(label(value) == name for value in table.dictionaries[0])
@@ -114,14 +113,14 @@ def propose(
         if not header:
             require_names(headings)
             if getattr(source, "named_by_first_line", False):
-                require_first_line_of_names(headings)
-        return _measured(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
+                require_header(headings)
+        return _measure_uniqueness(Proposal(dataset=dataset, rows=rows, columns=tuple(proposed)), snapshot, progress)
 
 
-def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
-    """Propose a role by name and values; the first rule that speaks wins, and where two disagree a person decides.
+def _propose_role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
+    """Propose a role by name and values; the first matching rule wins, and None is proposed where rules disagree.
 
-    Nothing is ever proposed to be insensitive: what a column holds today does not say what it may hold tomorrow.
+    The role insensitive is never proposed: the values of today say nothing about the values of tomorrow.
     """
     suggested = column_names.suggested_roles(column.name)
 
@@ -129,24 +128,26 @@ def _role(column: ColumnProfile, *, has_unit: bool) -> ColumnProposal:
         return ColumnProposal(profile=column, role=role, reason=reason)
 
     if column_names.suggests_identifier(column.name):
-        return proposal(*_identifier(column, has_unit=has_unit))
+        return proposal(*_identifier_or_unit(column, has_unit=has_unit))
     if column.kind == "personal":
-        return proposal("identifier", "its values look like e-mail addresses, or numbers of phones, accounts or people")
+        return proposal(
+            "identifier", "its values look like e-mail addresses, phone numbers, account numbers or personal numbers"
+        )
     if "quasi_identifier" in suggested and _is_numbering(column):
-        return proposal(None, "its name suggests what others know, but every row has its own value, as a key has")
+        return proposal(None, "its name suggests a quasi-identifier, but every row has a different value, like a key")
     if "quasi_identifier" not in suggested and _is_key(column):
-        return proposal("identifier", "nearly every row has a value of its own, as a key has")
+        return proposal("identifier", "nearly every row has a different value, like a key")
     if column.kind == "date":
-        return proposal("quasi_identifier", "dates of birth, visits and events are known to others")
+        return proposal("quasi_identifier", "others may know dates of birth, visits and events")
     if "sensitive" in suggested and ("quasi_identifier" in suggested or _names_people(column.name)):
-        return proposal(None, "its name suggests a secret, and also what others know of a person")
+        return proposal(None, "its name suggests both a sensitive value and a quasi-identifier")
     if "sensitive" in suggested:
-        return proposal("sensitive", "its name suggests what people would rather keep to themselves")
+        return proposal("sensitive", "its name suggests a sensitive value")
     if "quasi_identifier" in suggested:
-        return proposal("quasi_identifier", "its name suggests what others know of a person")
+        return proposal("quasi_identifier", "its name suggests an attribute that others may know")
     if column.is_constant:
-        return proposal(None, "every row has the same value, which tells nobody apart; what may stand there later?")
-    return proposal(None, "neither its name nor its values say whether an attacker knows it or would like to")
+        return proposal(None, "every row has the same value; decide by the values it may have later")
+    return proposal(None, "neither its name nor its values suggest a role")
 
 
 def _names_people(name: str) -> bool:
@@ -162,27 +163,30 @@ def _is_key(column: ColumnProfile) -> bool:
 
 
 def _is_numbering(column: ColumnProfile) -> bool:
-    """Tell whether what is called like a quasi-identifier is a key: postcodes, and few words, may differ by chance."""
+    """Return whether a column named like a quasi-identifier is a key; postcodes and few texts may differ by chance."""
     if column_names.suggests_postcode(column.name):
         return False
-    return _is_key(column) and (column.kind != "text" or column.rows >= _ENOUGH_ROWS_OF_WORDS)
+    return _is_key(column) and (column.kind != "text" or column.rows >= _ENOUGH_ROWS_OF_TEXT)
 
 
-def _identifier(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, str]:
+def _identifier_or_unit(column: ColumnProfile, *, has_unit: bool) -> tuple[str | None, str]:
     if column.unique_share >= _NEARLY_UNIQUE or not column_names.suggests_person(column.name):
-        return "identifier", "its name suggests that it says who a person is" + _shared(column)
+        return "identifier", "its name suggests an identifier of people" + _shared_values(column)
     average = column.rows / column.distinct
     if has_unit or column.missing or average > _MOST_ROWS_A_PERSON:
-        return None, "its name suggests a key, but its values repeat: a key of people, of places or of things?"
-    return "unit", f"its name suggests a key of people, who have {average:.3g} rows each: classes count people by it"
+        return (
+            None,
+            "its name suggests a key, but its values repeat; decide if it is a key of people, of places or of things",
+        )
+    return "unit", f"its name suggests a key of people with {average:.3g} rows each: classes count people by it"
 
 
-def _shared(column: ColumnProfile) -> str:
-    """Say so where some rows of what looks like a key of people have the same value: rows would count as people."""
+def _shared_values(column: ColumnProfile) -> str:
+    """Return a warning if rows share a value of a likely key of people: rows would be counted as people."""
     shared = column.rows - column.missing - column.unique
     if shared <= 0 or not column_names.suggests_person(column.name):
         return ""
-    return f", but {shared:,} rows share theirs: leave one row per person, or call it unit, so that people are counted"
+    return f", but {shared:,} rows share a value: keep one row per person, or use the role unit to count people"
 
 
 def _with_hierarchy(
@@ -195,11 +199,11 @@ def _with_hierarchy(
     return replace(column, hierarchy=found.specification, hierarchy_note=found.note)
 
 
-def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
-    """Measure what every possible quasi-identifier adds to the share of people made unique."""
+def _measure_uniqueness(proposal: Proposal, source: Source, progress: Callable[[str], None]) -> Proposal:
+    """Measure how much every possible quasi-identifier adds to the share of unique people."""
     known, undecided = proposal.named("quasi_identifier"), proposal.named(None)
     unit = next(iter(proposal.named("unit")), None)
-    progress("grouping by all of them together")
+    progress("grouping by all quasi-identifiers")
     uniqueness = Uniqueness(source, [*known, *undecided], rows=proposal.rows, unit=unit)
 
     def unique(columns: Sequence[str]) -> float:
@@ -211,11 +215,11 @@ def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None
         return unique([name for name in known if name not in left_out])
 
     together, everything = unique(known), unique([*known, *undecided])
-    without = share_of_each(known, unique_without, unchanged=together)
-    joined = share_of_each(undecided, lambda columns: unique([*known, *columns]), unchanged=together) if known else {}
-    alone = _alone(proposal, uniqueness, unit=unit)
+    without = find_shares(known, unique_without, unchanged=together)
+    joined = find_shares(undecided, lambda columns: unique([*known, *columns]), unchanged=together) if known else {}
+    alone = _unique_alone(proposal, uniqueness, unit=unit)
     possible = [column for column in proposal.columns if column.name in {*known, *undecided}]
-    same = uniqueness.same({column.name: column.profile.distinct for column in possible})
+    same = uniqueness.find_repeated({column.name: column.profile.distinct for column in possible})
 
     def measured(column: ColumnProposal) -> ColumnProposal:
         shares: dict[str, Any] = {"unique_alone": alone.get(column.name), "same_as": same.get(column.name)}
@@ -229,8 +233,8 @@ def _measured(proposal: Proposal, source: Source, progress: Callable[[str], None
     return replace(proposal, columns=columns, unique_share=together, unique_share_open=everything)
 
 
-def _alone(proposal: Proposal, uniqueness: Uniqueness, *, unit: str | None) -> dict[str, float]:
-    """Return the shares of people whom single columns make unique: where rows are people, the profiles have them."""
+def _unique_alone(proposal: Proposal, uniqueness: Uniqueness, *, unit: str | None) -> dict[str, float]:
+    """Return the share of people whom each column alone makes unique; without a unit, from the profiles."""
     if unit is None:
         return {column.name: column.profile.unique_share for column in proposal.columns}
     return uniqueness.alone([column.name for column in proposal.columns if column.name != unit])

@@ -6,7 +6,7 @@ from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, element, section, table
 from privacy_plugin.report.provenance import counted
-from privacy_plugin.requirements.requirement import Finding, Requirement, counted_people, found
+from privacy_plugin.requirements.requirement import Finding, Requirement, describe_people, format_measured
 
 _TICK = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M5 13l4.5 4.5L19 7"/></svg>')
 _CROSS = Markup('<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 6l12 12M18 6L6 18"/></svg>')
@@ -75,7 +75,7 @@ def _whom(failed: Sequence[Finding]) -> str:
     worst, measurement = max(counts, key=lambda count: (count[0], count[1].rows), default=(0, None))
     if not worst or measurement is None:
         return ""
-    people = counted_people(measurement)
+    people = describe_people(measurement)
     if worst == measurement.rows:
         return f" As it is, none of {people} is protected as the policy asks."
     least = "" if len(failed) == 1 else "at least "
@@ -111,7 +111,7 @@ def _cell(finding: Finding | None) -> list[Child]:
     return [
         chip(finding.status),
         " ",
-        element("strong", "no value" if measured is None else found(measured, finding.limit)),
+        element("strong", "no value" if measured is None else format_measured(measured, finding.limit)),
         element("span", f"{affected:,} people affected", class_="note") if affected else None,
     ]
 

@@ -8,7 +8,7 @@ from privacy_plugin.metrics.dependence.channel import Factor, probabilities
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, plain
 from privacy_plugin.report.drawing import drawing, line, shape, words
 from privacy_plugin.report.markup import Child, Markup, element, table
-from privacy_plugin.requirements.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, format_value
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 8.0, 372.0
 _STEP, _THICK, _TOP = 36.0, 13.0, 6.0
@@ -42,7 +42,7 @@ def compare_values(finding: Finding, comparison: Comparison) -> Markup:
     )
     if not comparison.table_rows:
         return drawn
-    rows: list[list[Child]] = [[name, shown(plain(number))] for name, number in comparison.table_rows]
+    rows: list[list[Child]] = [[name, format_value(plain(number))] for name, number in comparison.table_rows]
     return element("div", drawn, element("p", " "), table(comparison.table_caption, comparison.table_heads, rows))
 
 
@@ -52,7 +52,7 @@ def _bar_of(finding: Finding, compared: ComparedValue) -> Bar:
     written = {
         "share": lambda: f"{number:.1%}",
         "count": lambda: f"{compared.value:,}",
-        "number": lambda: shown(plain(compared.value)),
+        "number": lambda: format_value(plain(compared.value)),
     }[compared.unit]()
     return Bar(name=compared.name, value=number, written=written, tone=tones.get(compared.role, "reference"))
 

@@ -9,7 +9,7 @@ from privacy_plugin.metrics.measurement import Spread
 from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
 from privacy_plugin.report.drawing import Point, dot, drawing, line, path, words
 from privacy_plugin.report.markup import Markup, element, table
-from privacy_plugin.requirements.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, format_value
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42.0, 428.0, 20.0, 190.0
 _WIDTH, _HEIGHT = 440, 232
@@ -45,8 +45,12 @@ def _by_facts(found: DisclosureMeasurement, finding: Finding) -> Markup | None:
     if not curves:
         return None
     names = list(curves)
-    ends = ", ".join(f"{_KINDS[name]} {shown(curves[name][0])} to {shown(curves[name][-1])}" for name in names)
-    rows = [[str(facts), *(shown(curves[name][facts]) for name in names)] for facts in range(len(curves[names[0]]))]
+    ends = ", ".join(
+        f"{_KINDS[name]} {format_value(curves[name][0])} to {format_value(curves[name][-1])}" for name in names
+    )
+    rows = [
+        [str(facts), *(format_value(curves[name][facts]) for name in names)] for facts in range(len(curves[names[0]]))
+    ]
     heads = ["facts known", *(_KINDS[name] for name in names)]
     return element(
         "figure",
@@ -63,13 +67,13 @@ def _by_facts(found: DisclosureMeasurement, finding: Finding) -> Markup | None:
 def _by_entropy(found: DisclosureMeasurement, finding: Finding) -> Markup:
     """Draw the disclosure of classes by their entropy: an even class may disclose much next to uneven ones."""
     bands = found.details["entropy_bands"]
-    ends = ", ".join(f"{band['from']:.2g} to {band['to']:.2g}: {shown(band['highest'])}" for band in bands)
+    ends = ", ".join(f"{band['from']:.2g} to {band['to']:.2g}: {format_value(band['highest'])}" for band in bands)
     rows = [
         [
             f"{band['from']:.2g} to {band['to']:.2g}",
             f"{band['classes']:,}",
             f"{band['people']:,}",
-            shown(band["highest"]),
+            format_value(band["highest"]),
         ]
         for band in bands
     ]
@@ -201,7 +205,7 @@ def _by_confidence(points: Points, finding: Finding) -> Markup:
         f"{enough:.1%} reach the limit, {finding.limit}."
     )
     listed = points if len(points) <= _MOST_LINES else points[:: -(-len(points) // _MOST_LINES)]
-    rows = [[shown(confidence), f"{share:.1%}"] for confidence, share in listed]
+    rows = [[format_value(confidence), f"{share:.1%}"] for confidence, share in listed]
     numbers = table("Confidence and who reaches it", ["confidence", "people whose class reaches it"], rows)
     return element(
         "figure",

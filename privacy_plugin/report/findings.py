@@ -10,8 +10,14 @@ from privacy_plugin.report.curves import confidence_curve, disclosure_curve
 from privacy_plugin.report.histogram import Bars, bars_of, people_chart
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.scores import score_distribution
-from privacy_plugin.requirements.requirement import Finding, Requirement, attack, counted_people, looked_at
-from privacy_plugin.requirements.requirement import found as found_words
+from privacy_plugin.requirements.requirement import (
+    Finding,
+    Requirement,
+    describe_attack,
+    describe_people,
+    describe_sample,
+    format_measured,
+)
 
 # Special pictures that a metric may declare by name, drawn from what its measurement offers.
 PICTURES: Mapping[str, Callable[[Finding], Markup | None]] = {
@@ -88,18 +94,18 @@ def _pictures(finding: Finding) -> list[Markup | None]:
 
 def _explained(finding: Finding, measurement: Measurement) -> Markup:
     """State what was found; the attack and the remedy only where the requirement failed."""
-    classes = looked_at(finding.requirement.definition, measurement)
+    classes = describe_sample(finding.requirement.definition, measurement)
     exact = f", right to ±{measurement.error:.1g}" if measurement.error else ""
     pairs: list[tuple[str, Child]] = [
-        ("Found", f"{found_words(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
+        ("Found", f"{format_measured(measurement, finding.limit)}{exact}; {finding.limit} is required ({classes})")
     ]
     pairs += [("Why", measurement.reason)] if measurement.reason else []
     if not finding.passed:
         affected = finding.people_affected
         if affected is not None:
             share = f"{affected / measurement.rows:.1%}"
-            pairs.append(("Affected", f"{affected:,} of {counted_people(measurement)} ({share})"))
-        pairs.append((finding.requirement.definition.whom, attack(finding.requirement, measurement)))
+            pairs.append(("Affected", f"{affected:,} of {describe_people(measurement)} ({share})"))
+        pairs.append((finding.requirement.definition.whom, describe_attack(finding.requirement, measurement)))
         pairs.append(("To fix it", finding.requirement.definition.remedy))
     pairs += [("Note", note) for note in measurement.notes]
     return definitions(pairs)

@@ -11,7 +11,7 @@ from privacy_plugin.metrics.privacy_score.dowker_complex import DowkerComplex, F
 from privacy_plugin.metrics.privacy_score.result import PrivacyScore
 from privacy_plugin.report.drawing import Point, dot, drawing, line, shape, words
 from privacy_plugin.report.markup import Child, Markup, definitions, element, table
-from privacy_plugin.requirements.requirement import Finding, shown
+from privacy_plugin.requirements.requirement import Finding, format_value
 
 _COMBINATIONS = 8
 _MOST_PEOPLE_DRAWN = 40  # distinct rows: more make a picture of lines only
@@ -28,7 +28,7 @@ def score_distribution(finding: Finding) -> Markup | None:
     if not isinstance(found, PrivacyScore):
         return None
     drawn = dowker_complex(found) if found.classes <= _MOST_PEOPLE_DRAWN else None
-    summary = f"The average score is {shown(found.average)}, the highest {shown(found.maximum)}."
+    summary = f"The average score is {format_value(found.average)}, the highest {format_value(found.maximum)}."
     if not found.complete:
         summary += " Scores are upper ends: the search was cut short by its budget."
     return element(
@@ -46,7 +46,7 @@ def _spread(found: PrivacyScore) -> Markup | None:
     if found.settings.statistic == "maximum":
         return None
     if threshold is None:
-        return _distribution(found.scores, mark=found.average, label=f"average {shown(found.average)}")
+        return _distribution(found.scores, mark=found.average, label=f"average {format_value(found.average)}")
     counted = found.threshold_count(threshold)
     label = f"{counted:,} people score {threshold} or more"
     limit = float(found.settings.threshold or 0)

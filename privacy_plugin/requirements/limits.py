@@ -1,4 +1,4 @@
-"""Limits: what a measured value is held against, read exactly as it was written."""
+"""Limits: bounds that a measured value is compared with, parsed exactly as written."""
 
 import math
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ _FITTING = {"higher": ("at_least", "above"), "lower": ("at_most", "below"), "bet
 class Limit:
     """One bound (or a pair, for `between`) on a metric.
 
-    A float is read as the decimal it prints as, so that 9/100 meets `at_most 0.09`. A value that is only known
-    within an error is judged by its bad end.
+    A float is read as the decimal it prints as, so that 9/100 meets `at_most 0.09`. A value that is known only within
+    an error is compared at its worse end.
     """
 
     kind: str
@@ -31,30 +31,30 @@ class Limit:
 
     @classmethod
     def parse(cls, metric: Metric, given: dict[str, Any]) -> "Limit":
-        """Read the one limit among keyword arguments, refusing none, several, the wrong direction or nonsense."""
-        set_limits = {kind: value for kind, value in given.items() if value is not None}
+        """Parse the one limit among keyword arguments; raise for none, several, a wrong direction or a wrong value."""
+        given_limits = {kind: value for kind, value in given.items() if value is not None}
         fitting = fitting_kinds(metric)
-        for kind in set_limits:
+        for kind in given_limits:
             if kind not in KINDS:
                 raise ParameterError(unknown_name("limit", kind, fitting))
-        if len(set_limits) != 1:
-            stated = ", ".join(set_limits) or "none"
-            raise ParameterError(f"{metric.name} needs exactly one limit ({' or '.join(fitting)}); given: {stated}")
-        ((kind, value),) = set_limits.items()
+        if len(given_limits) != 1:
+            names = ", ".join(given_limits) or "none"
+            raise ParameterError(f"{metric.name} needs exactly one limit ({' or '.join(fitting)}); got: {names}")
+        ((kind, value),) = given_limits.items()
         if kind not in fitting:
             raise ParameterError(
-                f"{metric.name} is safer when {_SAFER_WORDS[metric.safer]}: use {' or '.join(fitting)}, not {kind}"
+                f"{metric.name} is safer when {_SAFER[metric.safer]}: use {' or '.join(fitting)}, not {kind}"
             )
         numbers = value if kind == "between" else (value,)
         if not isinstance(numbers, list | tuple) or len(numbers) != (2 if kind == "between" else 1):
-            raise ParameterError(f"between takes a pair (low, high) for {metric.name}")
-        bounds = tuple(_number(metric, number) for number in numbers)
+            raise ParameterError(f"the limit 'between' of {metric.name} takes a pair (low, high)")
+        bounds = tuple(_parse_bound(metric, number) for number in numbers)
         if len(bounds) == 2 and bounds[0] > bounds[1]:
-            raise ParameterError("between takes the lower bound first")
+            raise ParameterError("the limit 'between' takes the lower bound first")
         return cls(kind=kind, bounds=bounds)
 
     def holds(self, measurement: Measurement) -> bool:
-        """Tell whether the limit is met even at the bad end of what the value may be."""
+        """Return whether the limit is met even at the worse end of an inexact value."""
         if _is_nan(measurement.lowest) or _is_nan(measurement.highest):
             return False
         return self._compare(measurement.lowest, measurement.highest)
@@ -70,13 +70,13 @@ class Limit:
         }[self.kind]()
 
     def is_weakest(self, metric: Metric) -> bool:
-        """Tell whether no limit of a metric asks for less."""
+        """Return whether every table meets this limit of a metric."""
         low, high = metric.smallest, metric.largest
         ends: dict[str, tuple[Any, ...]] = {"at_least": (low,), "at_most": (high,), "between": (low, high)}
         return self.bounds == ends.get(self.kind)
 
     def failing(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Tell for an array of values which do not meet the limit (floating point: for counts shown to people)."""
+        """Return which values do not meet the limit, in floating point; used for the number of people affected."""
         first, last = float(self.bounds[0]), float(self.bounds[-1])
         lowest, highest = first - abs(first) * _ROUNDING, last + abs(last) * _ROUNDING
         met = {
@@ -90,7 +90,7 @@ class Limit:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The limit as it is written in a policy: numbers, or "1/11" where no short decimal says the same."""
+        """The limit as a policy writes it: a number, or a fraction such as "1/11" if no short decimal is exact."""
         numbers = [written(bound) for bound in self.bounds]
         return {self.kind: numbers if self.kind == "between" else numbers[0]}
 
@@ -100,21 +100,21 @@ class Limit:
 
 
 def fitting_kinds(metric: Metric) -> tuple[str, ...]:
-    """Return the limits that hold a metric on its safe side."""
+    """Return the kinds of limits that keep a metric on its safe side."""
     return _FITTING[metric.safer]
 
 
-_SAFER_WORDS = {"higher": "higher", "lower": "lower", "between": "between two bounds"}
+_SAFER = {"higher": "higher", "lower": "lower", "between": "between two bounds"}
 
 
-def _number(metric: Metric, number: Any) -> Fraction:
+def _parse_bound(metric: Metric, number: Any) -> Fraction:
     bound = exact(number, what=f"a limit of {metric.name}")
     low, high = metric.smallest, metric.largest
     if (low is not None and bound < low) or (high is not None and bound > high):
-        span = " and ".join(
-            f"{words} {end:g}" for words, end in (("at least", low), ("at most", high)) if end is not None
+        allowed = " and ".join(
+            f"{kind} {end:g}" for kind, end in (("at least", low), ("at most", high)) if end is not None
         )
-        raise ParameterError(f"a limit of {metric.name} must be {span}, not {written(bound)}")
+        raise ParameterError(f"a limit of {metric.name} must be {allowed}, got {written(bound)}")
     return bound
 
 

@@ -1,4 +1,4 @@
-"""Rules: the role of every column and the requirements, which anonymizers and the gate read from one place."""
+"""Rules: the role of every column and the requirements, as anonymizers and the gate use them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from privacy_plugin.requirements.requirement import Requirement
 
 ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
 
-# Roles that never leave the house: a release has neither names nor the key that ties a person's rows together.
+# Roles of columns that are never released: identifiers, and the key that links the rows of a person.
 WITHHELD = ("identifier", "unit")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What a gate judges by: the role of every column, the requirements, and who issued them."""
+    """The role of every column, the requirements, and the digest of the policy they come from."""
 
     dataset: str
     roles: Mapping[str, str]
@@ -24,14 +24,14 @@ class Rules:
     digest: str
 
     def __post_init__(self) -> None:
-        for name, role in self.roles.items():  # a misspelt role would take its column out of every question
+        for name, role in self.roles.items():  # a column with a misspelled role would be ignored
             if role not in ROLES:
                 raise PolicyError(f"column {name!r}: {unknown_name('role', str(role), ROLES)}")
         require_one_second_table(self.requirements)
 
     @property
-    def compares(self) -> bool:
-        """Whether a requirement compares with a second table."""
+    def needs_population(self) -> bool:
+        """Whether a requirement compares with a population or an original table."""
         return any(requirement.definition.needs_population for requirement in self.requirements)
 
     @property
@@ -40,36 +40,36 @@ class Rules:
         return any(requirement.definition.second_table == "original" for requirement in self.requirements)
 
     @property
-    def asks_ledger(self) -> bool:
-        """Whether a requirement can only be judged with a budget ledger."""
+    def needs_ledger(self) -> bool:
+        """Whether a requirement needs a budget ledger."""
         return any(requirement.definition.needs_ledger for requirement in self.requirements)
 
     def columns(self, role: str) -> tuple[str, ...]:
-        """The columns that have a role."""
+        """Return the columns with a role."""
         return tuple(name for name, given in self.roles.items() if given == role)
 
     @property
     def unit(self) -> str | None:
-        """The column that says which rows belong to one person, if there is one."""
+        """The column that identifies the person of a row, or None."""
         return next(iter(self.columns("unit")), None)
 
     @property
     def released(self) -> tuple[str, ...]:
-        """The columns a release has."""
+        """The columns of a release."""
         return tuple(name for name, role in self.roles.items() if role not in WITHHELD)
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The columns a verdict rests on: those of a release, and the unit."""
+        """The columns that a verdict depends on: those of a release, and the unit."""
         return (*self.released, *self.columns("unit"))
 
 
 class HasRules(Protocol):
-    """A policy, as certificates see it."""
+    """An object with rules, such as a policy."""
 
     @property
     def rules(self) -> Rules:
-        """What the gate judges by."""
+        """The rules that the gate evaluates."""
 
 
 def require_one_second_table(requirements: Sequence[Requirement]) -> None:
@@ -82,26 +82,27 @@ def require_one_second_table(requirements: Sequence[Requirement]) -> None:
         )
 
 
-_UNCOUNTED = (
-    "; people are counted by this column: check the table while it still has it, as `anonymize --report` and the "
-    "release do"
+_UNIT_HINT = (
+    "; people are counted by this column: check the table before the column is removed, as `anonymize --report` and "
+    "the release do"
 )
 
 
-def identifier_left(name: str) -> str:
-    """Say that an identifier is still in the table."""
-    return f"column {name!r} identifies people and is still in the table; drop it before release"
+def identifier_problem(name: str) -> str:
+    """Return the problem of an identifier column that is still in the table."""
+    return f"the identifier column {name!r} is still in the table; drop it before release"
 
 
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
-    """Say what is wrong with the columns: one without a role, an identifier still there, a declared one missing."""
+    """Return the problems of the columns: without a role, an identifier, or declared but missing."""
     if not any(name in rules.roles for name in columns):
-        none = "the table has none of the columns that the policy declares"
-        return (f"{none}: is the policy for this table, and {NO_NAMES}",)
-    problems = [f"column {name!r} has no role in the policy; declare it" for name in columns if name not in rules.roles]
-    problems += [identifier_left(name) for name in rules.columns("identifier") if name in columns]
+        return (f"the table has none of the columns of the policy: is the policy for this table, and {NO_NAMES}",)
+    problems = [
+        f"column {name!r} has no role in the policy; add it to columns" for name in columns if name not in rules.roles
+    ]
+    problems += [identifier_problem(name) for name in rules.columns("identifier") if name in columns]
     problems += [
-        f"column {name!r} is declared as {role} but not in the table{_UNCOUNTED if role == 'unit' else ''}"
+        f"column {name!r} has the role {role} but is not in the table{_UNIT_HINT if role == 'unit' else ''}"
         for name, role in rules.roles.items()
         if role != "identifier" and name not in columns
     ]

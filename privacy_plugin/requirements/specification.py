@@ -1,4 +1,4 @@
-"""Options as a policy writes them: a hierarchy is a file, or a rule with its parameters; marginals may be a file."""
+"""Parse hierarchies and marginals as a policy writes them: a file name, or a rule with its parameters."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -22,7 +22,7 @@ from privacy_plugin.frequency.vocabulary import vocabulary_hierarchy
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 
 RULES = ("dates", "file", "flat", "intervals", "mask", "table", "tree", "vocabulary")
-_FORMS = f"a hierarchy is a file name, or one of {', '.join(RULES)} with its parameters"
+_FORMS = f"a hierarchy must be a file name, or one of {', '.join(RULES)} with its parameters"
 _RULES: dict[str, Callable[..., Hierarchy]] = {
     "intervals": interval_hierarchy,
     "mask": mask_hierarchy,
@@ -40,16 +40,16 @@ def hierarchy_from_specification(specification: Any, *, folder: Path = Path()) -
     if not isinstance(specification, Mapping) or len(specification) != 1:
         raise HierarchyError(_FORMS)
     ((rule, parameters),) = specification.items()
-    if rule not in RULES:  # it is not repeated: whoever forgot to write `tree` has begun with a value
+    if rule not in RULES:  # not quoted: without `tree`, the first key is a value
         near = get_close_matches(str(rule), RULES, n=1)
         raise HierarchyError(_FORMS + (f"; did you mean {near[0]!r}?" if near else ""))
     try:
-        return _built(rule, parameters, folder)
+        return _build_hierarchy(rule, parameters, folder)
     except (TypeError, ValueError, LookupError) as problem:
         raise ParameterError(f"hierarchy rule {rule}: {problem}") from None
 
 
-def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
+def _build_hierarchy(rule: str, parameters: Any, folder: Path) -> Hierarchy:
     if rule == "file":
         return read_hierarchy(folder / parameters)
     if rule == "tree":
@@ -57,28 +57,28 @@ def _built(rule: str, parameters: Any, folder: Path) -> Hierarchy:
     if rule == "vocabulary":
         return vocabulary_hierarchy(parameters)
     if rule == "table":
-        return _from_lines(parameters)
+        return _table_hierarchy(parameters)
     if not isinstance(parameters, Mapping):
-        raise ParameterError(f"{rule} takes named parameters")
+        raise ParameterError(f"{rule} needs named parameters: {', '.join(signature(_RULES[rule]).parameters)}")
     valid = list(signature(_RULES[rule]).parameters)
-    if not set(parameters) <= set(valid):  # what is none is not repeated: it may be a value
-        raise ParameterError(f"{rule} takes {', '.join(valid)}, and nothing else")
+    if not set(parameters) <= set(valid):  # an unknown name is not quoted: it may be a value
+        raise ParameterError(f"{rule} has an unknown parameter; valid: {', '.join(valid)}")
     return _RULES[rule](**parameters)
 
 
-def _from_lines(lines: Any) -> TableHierarchy:
+def _table_hierarchy(lines: Any) -> TableHierarchy:
     paths = {line[0]: line[1:] for line in lines}
     if len(paths) != len(lines):
-        raise HierarchyError("a value is listed more than once in the hierarchy")
+        raise HierarchyError("the hierarchy lists a value more than once")
     return TableHierarchy(paths)
 
 
-def read_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
-    """Read an option of a metric; hierarchies and marginals may be written as plain data or lie in files."""
+def parse_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
+    """Parse an option of a metric; hierarchies and marginals may be plain data or files."""
     if name in ("hierarchies", "generalized") and isinstance(given, Mapping):
         return {column: hierarchy_from_specification(entry, folder=folder) for column, entry in given.items()}
     if name == "bins" and isinstance(given, Mapping):
-        return {column: read_option("", entry, folder=folder) for column, entry in given.items()}
+        return {column: parse_option("", entry, folder=folder) for column, entry in given.items()}
     if name == "marginals" and isinstance(given, Mapping) and set(given) == {"file"} and isinstance(given["file"], str):
         return read_marginals(folder / given["file"])
     if name == "marginals" and isinstance(given, FrequencyTable):
@@ -87,7 +87,7 @@ def read_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
 
 
 def is_specification(given: Any) -> bool:
-    """Tell whether an option is a hierarchy written as a rule with its parameters, and no mapping to numbers."""
+    """Return whether an option is a hierarchy rule with its parameters, not a mapping to numbers."""
     if not isinstance(given, Mapping) or len(given) != 1:
         return False
     ((rule, parameters),) = given.items()

@@ -279,7 +279,7 @@ def test_a_saved_plan_is_no_draw() -> None:
         ({"anonymize": {**RESPONSE, "domains": {"name": ["a"]}}}, "unknown column in domains 'name'"),
         ({"anonymize": {"loss": "entropi"}}, "did you mean 'entropy'"),
         ({"anonymize": {"max_suppression": 2}}, "max_suppression must lie between"),
-        ({"anonymize": "synthesize"}, "anonymize is a mapping"),
+        ({"anonymize": "synthesize"}, "anonymize must be a mapping"),
         ({"requirements": [{"k_anonymity": {"at_least": 2}}]}, "synthesize spends privacy budget"),
         ({"requirements": [{"privacy_budget": {"at_most": 2, "privacy_unit": "cell"}}]}, "spends privacy budget"),
         ({"requirements": [{"privacy_budget": {"at_most": 0.5, "privacy_unit": "row", "delta": 0.1}}]}, "alone does"),

@@ -26,7 +26,7 @@ def test_the_result_passes_and_has_no_identifiers(folder: Path, run: Run) -> Non
     assert run("check", output, "-p", folder / "policy.yaml").exit_code == 0
 
 
-def test_json_says_what_was_done(folder: Path, run: Run) -> None:
+def test_json_describes_the_anonymization(folder: Path, run: Run) -> None:
     output = folder / "release.parquet"
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output, "--json")
     found = document(result)
@@ -37,7 +37,7 @@ def test_json_says_what_was_done(folder: Path, run: Run) -> None:
     assert found["verdict"]["rows"] == len(pd.read_parquet(output)) == 80
 
 
-def test_nothing_is_written_when_nothing_meets_the_policy(folder: Path, run: Run) -> None:
+def test_no_table_is_written_if_the_policy_cannot_be_met(folder: Path, run: Run) -> None:
     write_policy(folder, requirements=[{"k_anonymity": {"at_least": 500}}])
     before = sorted(folder.iterdir())
     result = run(
@@ -48,7 +48,7 @@ def test_nothing_is_written_when_nothing_meets_the_policy(folder: Path, run: Run
     assert sorted(folder.iterdir()) == before
 
 
-def test_an_existing_file_is_replaced_only_when_told(folder: Path, run: Run) -> None:
+def test_an_existing_file_is_replaced_only_with_force(folder: Path, run: Run) -> None:
     output = folder / "release.csv"
     output.write_text("mine")
     arguments = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output)
@@ -60,7 +60,7 @@ def test_an_existing_file_is_replaced_only_when_told(folder: Path, run: Run) -> 
     assert output.read_text() != "mine"
 
 
-def test_a_plan_is_saved_and_used_again(folder: Path, run: Run) -> None:
+def test_a_saved_plan_is_applied(folder: Path, run: Run) -> None:
     policy, plan = folder / "policy.yaml", folder / "plan.json"
     first, second = folder / "first.csv", folder / "second.csv"
     run("anonymize", folder / "visits.csv", "-p", policy, "-o", first, "--plan", plan)
@@ -118,7 +118,7 @@ def test_people_with_several_rows_are_counted_once(folder: Path, run: Run) -> No
     assert released.groupby(["age", "zip"]).size().min() >= 3 * 20
 
 
-def test_people_who_would_be_in_several_classes_are_refused(folder: Path, run: Run) -> None:
+def test_people_in_several_classes_raise_an_error(folder: Path, run: Run) -> None:
     repeated = pd.concat([people().iloc[:80]] * 2).assign(
         person=lambda f: f["person"].where(f["zip"] != "02100", "one")
     )
@@ -131,7 +131,7 @@ def test_people_who_would_be_in_several_classes_are_refused(folder: Path, run: R
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-def test_inside_a_database(tmp_path: Path, run: Run, dialect: str) -> None:
+def test_anonymize_a_database_table(tmp_path: Path, run: Run, dialect: str) -> None:
     url = f"{dialect}:///{tmp_path / 'hospital.db'}"
     engine = sa.create_engine(url)
     load_hospital(engine, rows=3_000, seed=7)
@@ -150,10 +150,10 @@ def test_inside_a_database(tmp_path: Path, run: Run, dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["file", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def test_nobody_else_sees_what_waits_to_be_judged(
+def test_the_staging_table_is_not_visible_to_other_sessions(
     folder: Path, run: Run, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others who may read releases would read rows that no gate has judged, with the unit that says whose they are."""
+    """Others who may read releases would read rows that no certificate for, with the unit that says whose they are."""
     engine, place = None, ("-o", folder / "release.csv")
     given: tuple[object, ...] = (folder / "visits.csv",)
     if dialect != "file":
@@ -187,7 +187,7 @@ def _duckdb_tables(connection: sa.Connection) -> set[str]:
     return {row[0] for row in connection.exec_driver_sql("SHOW TABLES").fetchall()}
 
 
-def test_reports_of_before_and_after(folder: Path, run: Run) -> None:
+def test_the_report_compares_before_and_after(folder: Path, run: Run) -> None:
     policy, output, plan = folder / "policy.yaml", folder / "release.csv", folder / "plan.json"
     first, second = folder / "first.html", folder / "second.html"
     run("anonymize", folder / "visits.csv", "-p", policy, "-o", output, "--plan", plan, "--report", first)
@@ -205,7 +205,7 @@ def test_reports_of_before_and_after(folder: Path, run: Run) -> None:
     assert "Certificate" in second.read_text(encoding="utf-8")
 
 
-def test_a_report_is_written_of_a_failure_too(folder: Path, run: Run) -> None:
+def test_a_report_is_written_after_a_failure(folder: Path, run: Run) -> None:
     page = folder / "report.html"
     arguments = ("report", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", page)
     result = run(*arguments, "--without-identifiers", "--title", "My <own> title")

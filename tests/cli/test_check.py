@@ -24,7 +24,7 @@ def test_a_table_that_meets_the_policy_exits_with_0(folder: Path, run: Run) -> N
     assert "PASSED: the gate is open" in result.output
 
 
-def test_a_table_that_does_not_exits_with_1_and_says_what_to_do(folder: Path, run: Run) -> None:
+def test_a_table_that_fails_the_policy_exits_with_1_and_names_the_remedy(folder: Path, run: Run) -> None:
     result = run("check", released(folder, people()), "--policy", folder / "policy.yaml")
     assert result.exit_code == 1
     assert "FAILED: the gate is closed" in result.output
@@ -34,7 +34,7 @@ def test_a_table_that_does_not_exits_with_1_and_says_what_to_do(folder: Path, ru
     assert "privacy-plugin anonymize" in words(result)
 
 
-def test_no_command_is_named_that_would_be_refused(folder: Path, run: Run) -> None:
+def test_anonymize_is_not_suggested_without_hierarchies(folder: Path, run: Run) -> None:
     """Without hierarchies nothing can be generalized."""
     write_policy(folder, columns={**POLICY["columns"], "zip": "quasi_identifier"})
     result = run("check", released(folder, people()), "--policy", folder / "policy.yaml")
@@ -42,7 +42,7 @@ def test_no_command_is_named_that_would_be_refused(folder: Path, run: Run) -> No
     assert "privacy-plugin anonymize" not in words(result)
 
 
-def test_no_command_is_named_that_would_refuse_to_count_people(folder: Path, run: Run) -> None:
+def test_anonymize_is_not_suggested_if_a_metric_cannot_count_people(folder: Path, run: Run) -> None:
     columns = {**POLICY["columns"], "person": "unit"}
     write_policy(folder, columns=columns)
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
@@ -52,36 +52,36 @@ def test_no_command_is_named_that_would_refuse_to_count_people(folder: Path, run
     assert "privacy-plugin anonymize" in words(run("check", folder / "visits.csv", "-p", folder / "policy.yaml"))
 
 
-def test_what_a_pass_rests_on_is_noted(folder: Path, run: Run) -> None:
-    """Words have no order but the alphabet's, which nobody may have meant."""
+def test_notes_of_passed_metrics_are_printed(folder: Path, run: Run) -> None:
+    """The order of text values is alphabetical, which may not be intended."""
     write_policy(folder, requirements=[{"t_closeness": {"ground": "ordered", "at_most": 1}}])
     result = run("check", released(folder, people()), "-p", folder / "policy.yaml")
     assert result.exit_code == 0
     assert "taken in alphabetical order" in words(result)
 
 
-def test_values_are_shown_only_when_asked(folder: Path, run: Run) -> None:
+def test_values_are_shown_only_with_reveal(folder: Path, run: Run) -> None:
     result = run("check", released(folder, people()), "-p", folder / "policy.yaml", "--reveal", reveals=True)
     assert result.exit_code == 1
     assert "97131" in leaks(result.output)
 
 
-def test_identifiers_still_there_exit_with_2_and_a_hint(folder: Path, run: Run) -> None:
+def test_identifier_columns_exit_with_2_and_a_hint(folder: Path, run: Run) -> None:
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
     assert result.exit_code == 2
     assert "NOT EVALUATED: the gate is closed" in result.output
-    assert "column 'person' identifies people and is still in the table" in words(result)
+    assert "identifier column 'person' is still in the table" in words(result)
     assert "--without-identifiers" in words(result)
 
 
-def test_a_report_gives_the_same_hint(folder: Path, run: Run, tmp_path: Path) -> None:
+def test_report_gives_the_same_hint_about_identifiers(folder: Path, run: Run, tmp_path: Path) -> None:
     asked = ["report", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", tmp_path / "report.html"]
     assert "--without-identifiers" in words(run(*asked))
     assert "--without-identifiers" not in words(run(*asked, "--without-identifiers", "--force"))
 
 
 @pytest.mark.parametrize("command", ["check", "report", "anonymize", "init"])
-def test_a_server_that_is_down_is_told_once(command: str, folder: Path, run: Run, tmp_path: Path) -> None:
+def test_an_unreachable_server_is_reported_once(command: str, folder: Path, run: Run, tmp_path: Path) -> None:
     pytest.importorskip("psycopg")
     url = "postgresql+psycopg://me:MARKER-PASSWORD@127.0.0.1:1/clinic"
     output = [] if command == "check" else ["-o", tmp_path / "made.html"]
@@ -94,13 +94,13 @@ def test_a_server_that_is_down_is_told_once(command: str, folder: Path, run: Run
     assert "MARKER-PASSWORD" not in result.output
 
 
-def test_identifiers_can_be_left_out_of_the_question(folder: Path, run: Run) -> None:
+def test_without_identifiers_judges_the_other_columns(folder: Path, run: Run) -> None:
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--without-identifiers", "--json")
     assert result.exit_code == 1
     assert document(result)["rows"] == 81
 
 
-def test_the_hint_is_not_given_to_whoever_followed_it(folder: Path, run: Run) -> None:
+def test_the_hint_is_not_repeated_with_without_identifiers(folder: Path, run: Run) -> None:
     path = folder / "empty.csv"
     people().iloc[:0].to_csv(path, index=False)
     result = run("check", path, "-p", folder / "policy.yaml", "--without-identifiers")
@@ -121,7 +121,7 @@ def test_an_empty_table_keeps_the_gate_closed(folder: Path, run: Run) -> None:
     assert document(result)["passed"] is False
 
 
-def test_a_failed_requirement_beside_one_that_cannot_be_measured_exits_with_1(folder: Path, run: Run) -> None:
+def test_a_failed_and_a_not_evaluated_requirement_exit_with_1(folder: Path, run: Run) -> None:
     roles = {"person": "unit", "age": "quasi_identifier", "zip": "quasi_identifier", "illness": "sensitive"}
     write_policy(folder, columns={**roles, "remark": "insensitive"})
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
@@ -131,7 +131,7 @@ def test_a_failed_requirement_beside_one_that_cannot_be_measured_exits_with_1(fo
     assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 0
 
 
-def test_json_is_all_there_is_on_standard_output(folder: Path, run: Run) -> None:
+def test_json_is_the_only_standard_output(folder: Path, run: Run) -> None:
     result = run("check", released(folder, people()), "-p", folder / "policy.yaml", "--json")
     found = document(result)
     assert result.exit_code == 1
@@ -141,7 +141,7 @@ def test_json_is_all_there_is_on_standard_output(folder: Path, run: Run) -> None
     assert "FAILED" in result.stderr
 
 
-def test_json_reveals_only_when_asked(folder: Path, run: Run) -> None:
+def test_json_contains_values_only_with_reveal(folder: Path, run: Run) -> None:
     path = released(folder, people())
     hidden = run("check", path, "-p", folder / "policy.yaml", "--json")
     assert "members" not in hidden.stdout
@@ -149,7 +149,7 @@ def test_json_reveals_only_when_asked(folder: Path, run: Run) -> None:
     assert document(shown)["findings"][0]["measurement"]["worst"][0]["members"]["zip"] == "97131"
 
 
-def test_the_verdict_is_recorded_whatever_it_is(folder: Path, run: Run) -> None:
+def test_passed_and_failed_verdicts_are_recorded(folder: Path, run: Run) -> None:
     papers = folder / "papers"
     arguments = ("-p", folder / "policy.yaml", "--certificate-folder", papers, "--json")
     refused = run("check", released(folder, people()), *arguments)
@@ -162,7 +162,7 @@ def test_the_verdict_is_recorded_whatever_it_is(folder: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-def test_a_table_of_a_database(folder: Path, run: Run, dialect: str) -> None:
+def test_check_a_database_table(folder: Path, run: Run, dialect: str) -> None:
     url = f"{dialect}:///{folder / 'clinic.db'}"
     engine = sa.create_engine(url)
     frame = people().drop(columns="person")
@@ -180,7 +180,7 @@ def test_a_table_of_a_database(folder: Path, run: Run, dialect: str) -> None:
     assert missing.exit_code == 2
 
 
-def test_as_a_program(folder: Path) -> None:
+def test_run_as_a_module(folder: Path) -> None:
     path = released(folder, people())
     command = [sys.executable, "-m", "privacy_plugin", "check", str(path), "--policy", str(folder / "policy.yaml")]
     failed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)

@@ -21,11 +21,11 @@ from tests.cli.conftest import Run, document, words, write_policy
         ["demo", "--rows", "3"],
     ],
 )
-def test_usage(run: Run, arguments: list[str]) -> None:
+def test_bad_usage_exits_with_2(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_exactly_one_table(folder: Path, run: Run) -> None:
+def test_exactly_one_input_is_required(folder: Path, run: Run) -> None:
     policy = folder / "policy.yaml"
     for arguments in (
         ["-p", policy],
@@ -35,22 +35,22 @@ def test_exactly_one_table(folder: Path, run: Run) -> None:
     ):
         result = run("check", *arguments)
         assert result.exit_code == 2
-        assert "either a file, or --url and --table" in words(result)
+        assert "either a file, or --url together with --table" in words(result)
 
 
 @pytest.mark.parametrize("name", ["absent.csv", "visits.xlsx"])
-def test_a_file_that_cannot_be_read(folder: Path, run: Run, name: str) -> None:
+def test_an_unreadable_file_exits_with_2(folder: Path, run: Run, name: str) -> None:
     assert run("check", folder / name, "-p", folder / "policy.yaml").exit_code == 2
 
 
-def test_a_broken_file(folder: Path, run: Run) -> None:
+def test_a_malformed_file_exits_with_2(folder: Path, run: Run) -> None:
     (folder / "broken.parquet").write_bytes(b"PAR1 zqsecret, but nothing of a file")
     result = run("check", folder / "broken.parquet", "-p", folder / "policy.yaml", "--json")
     assert result.exit_code == 2
     assert document(result)["passed"] is False
 
 
-def test_a_policy_that_is_none(folder: Path, run: Run) -> None:
+def test_an_invalid_policy_exits_with_2(folder: Path, run: Run) -> None:
     for text in ("", "- 1", "columns: [", "dataset: x\ncolumns: {age: quasi}\nrequirements: [{k_anonymity: {}}]"):
         (folder / "policy.yaml").write_text(text)
         result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
@@ -63,7 +63,7 @@ def test_a_policy_that_is_none(folder: Path, run: Run) -> None:
     "requirement",
     [{"k_anonimity": {"at_least": 5}}, {"k_anonymity": {}}, {"k_anonymity": {"at_most": 5}}, {"preset": "k7"}],
 )
-def test_a_requirement_that_is_none(folder: Path, run: Run, requirement: dict[str, object]) -> None:
+def test_an_invalid_requirement_exits_with_2(folder: Path, run: Run, requirement: dict[str, object]) -> None:
     write_policy(folder, requirements=[requirement])
     assert run("check", folder / "visits.csv", "-p", folder / "policy.yaml").exit_code == 2
 
@@ -85,16 +85,16 @@ def test_passwords_are_never_shown(folder: Path, run: Run, url: str) -> None:
     assert "zqsecret" not in result.output
 
 
-def test_a_database_that_is_not_there_is_not_created(folder: Path, run: Run) -> None:
+def test_a_missing_database_file_is_not_created(folder: Path, run: Run) -> None:
     for dialect in ("sqlite", "duckdb"):
         url = f"{dialect}:///{folder / 'absent.db'}"
         result = run("check", "-p", folder / "policy.yaml", "--url", url, "--table", "visits")
         assert result.exit_code == 2
-        assert "there is no database file" in words(result)
+        assert "does not exist; check --url" in words(result)
     assert not (folder / "absent.db").exists()
 
 
-def test_the_unexpected_is_named_by_its_kind_only(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_reduced_to_its_type(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object) -> None:
         raise RuntimeError("zqsecret")
 
@@ -104,9 +104,7 @@ def test_the_unexpected_is_named_by_its_kind_only(folder: Path, run: Run, monkey
     assert "unexpected RuntimeError" in document(result)["error"]["message"]
 
 
-def test_an_interruption_is_neither_a_pass_nor_a_failure(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_has_its_own_exit_code(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -115,26 +113,26 @@ def test_an_interruption_is_neither_a_pass_nor_a_failure(
 
 
 @pytest.mark.parametrize("command", ["init", "check", "anonymize", "report", "demo"])
-def test_help_teaches_by_example(run: Run, command: str) -> None:
+def test_help_contains_examples(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.exit_code == 0
     assert f"privacy-plugin {command}" in words(result)
 
 
-def test_values_that_a_hierarchy_lacks_are_named_when_asked(folder: Path, run: Run) -> None:
-    """Without --reveal only their number is told."""
+def test_uncovered_values_are_shown_only_with_reveal(folder: Path, run: Run) -> None:
+    """Without --reveal only their number is shown."""
     visits = pd.read_csv(folder / "visits.csv", dtype=str)
     visits.loc[0, "age"] = "MARKERAGE"
     visits.to_csv(folder / "visits.csv", index=False)
     command = ["anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv"]
-    for more, told in (([], False), (["--reveal"], True)):
+    for more, revealed in (([], False), (["--reveal"], True)):
         result = run(*command, *more)
         assert result.exit_code == 2
         assert "does not cover 1 value(s) of column 'age'" in words(result)
-        assert ("MARKERAGE" in result.output) is told
+        assert ("MARKERAGE" in result.output) is revealed
 
 
-def test_a_place_that_cannot_be_written_is_named(folder: Path, run: Run) -> None:
+def test_an_unwritable_output_is_named(folder: Path, run: Run) -> None:
     taken = folder / "taken"
     taken.write_text("a file, no folder")
     demo = run("demo", "--rows", "500", "--folder", taken)
@@ -142,4 +140,4 @@ def test_a_place_that_cannot_be_written_is_named(folder: Path, run: Run) -> None
     assert f"cannot read or write '{taken}" in words(demo)
     check = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--certificate-folder", taken)
     assert check.exit_code == 2
-    assert f"the certificate cannot be written to '{taken}'" in words(check)
+    assert f"cannot write the certificate to '{taken}'" in words(check)

@@ -30,7 +30,7 @@ def proposed(visits: pd.DataFrame) -> dict[str, ColumnProposal]:
     return {column.name: column for column in propose(visits, dataset="visits").columns}
 
 
-def test_roles_of_a_hospital(proposed: dict[str, ColumnProposal]) -> None:
+def test_roles_of_hospital_visits(proposed: dict[str, ColumnProposal]) -> None:
     assert {name: column.role for name, column in proposed.items()} == {
         "patient_id": "identifier",
         "age": "quasi_identifier",
@@ -86,7 +86,7 @@ def test_a_proposal_is_closed_until_it_is_reviewed(tmp_path: Path, visits: pd.Da
     text = policy.read_text(encoding="utf-8")
     unread = run("check", data, "-p", policy, "--without-identifiers")
     assert unread.exit_code == 2
-    assert "nobody has reviewed" in words(unread)
+    assert "unreviewed proposal" in words(unread)
     # the line is gone, but two columns have no role: still closed
     policy.write_text("\n".join(line for line in text.splitlines() if not line.startswith("unreviewed:")))
     hasty = run("check", data, "-p", policy, "--without-identifiers")
@@ -103,11 +103,11 @@ def test_every_proposed_role_has_a_reason(visits: pd.DataFrame) -> None:
     assert "with the other quasi-identifiers" in entries["zip"]["why"]
     assert all("distinct values" in entry["why"] for entry in entries.values())
     assert "# cost: NO ROLE YET." in text
-    with pytest.raises(PolicyError, match="nobody has reviewed"):
+    with pytest.raises(PolicyError, match="unreviewed proposal"):
         pp.Policy.from_dict(yaml.safe_load(text))
 
 
-def test_nothing_is_written_but_the_output(folder: Path, run: Run) -> None:
+def test_only_the_output_is_written(folder: Path, run: Run) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     printed = run("init", folder / "visits.csv")
     assert yaml.safe_load(printed.stdout)["dataset"] == "visits"
@@ -119,7 +119,7 @@ def test_nothing_is_written_but_the_output(folder: Path, run: Run) -> None:
     assert "unreviewed" in (folder / "policy.yaml").read_text()
 
 
-def test_values_are_listed_only_when_asked(run: Run, tmp_path: Path) -> None:
+def test_values_are_listed_only_with_reveal(run: Run, tmp_path: Path) -> None:
     frame = pd.DataFrame({"gender": ["zqsecret", "other", "third", "fourth"] * 20, "age": range(80)})
     frame.to_csv(tmp_path / "visits.csv", index=False)
     assert run("init", tmp_path / "visits.csv").exit_code == 0
@@ -136,7 +136,7 @@ def test_a_key_is_recognized_by_its_values() -> None:
     assert found == {"reference": "identifier", "number": "identifier", "measure": None}
 
 
-def test_a_key_that_is_named_like_what_others_know_is_for_a_person_to_decide() -> None:
+def test_a_key_named_like_a_quasi_identifier_gets_no_role() -> None:
     """Generalized, the number of a visit would still be next to the one before."""
     names = ["visit_no", "admission_no", "job_number", "household_id", "Besuch"]
     codes = roles(**{name: [f"V{n:06d}" for n in range(100)] for name in names})
@@ -145,10 +145,10 @@ def test_a_key_that_is_named_like_what_others_know_is_for_a_person_to_decide() -
     assert codes == texts == dict.fromkeys(names)
     assert numbers == {**dict.fromkeys(names), "order_no": "identifier"}
     (visit,) = propose(pd.DataFrame({"visit_no": range(100)}), dataset="x").columns
-    assert visit.reason == "its name suggests what others know, but every row has its own value, as a key has"
+    assert visit.reason == "its name suggests a quasi-identifier, but every row has a different value, like a key"
 
 
-def test_what_others_know_may_differ_in_every_row_by_chance() -> None:
+def test_quasi_identifiers_may_be_unique_by_chance() -> None:
     found = roles(
         zip=[f"{n:05d}" for n in range(100)],
         plz=range(8_000, 8_100),
@@ -160,7 +160,7 @@ def test_what_others_know_may_differ_in_every_row_by_chance() -> None:
     assert roles(age=range(40)) == {"age": "quasi_identifier"}
 
 
-def test_uniqueness_says_little_in_a_small_table() -> None:
+def test_uniqueness_is_ignored_in_a_small_table() -> None:
     assert roles(colour=["red", "green", "blue"]) == {"colour": None}
 
 
@@ -173,22 +173,22 @@ def test_a_repeated_key_of_people_is_the_unit() -> None:
     assert roles(patient_id=[None, *(n // 2 for n in range(99))]) == {"patient_id": None}
 
 
-def test_a_key_that_a_few_rows_share_is_told() -> None:
+def test_shared_values_of_a_key_are_reported() -> None:
     """Rows that were copied would count as people, and make small classes look large enough."""
     frame = pd.DataFrame({"patient_id": [*range(98), 0, 1], "email": [f"p{n // 99}@x.org" for n in range(100)]})
     patient, email = propose(frame, dataset="x").columns
     assert patient.role == "identifier"
-    assert "4 rows share theirs: leave one row per person, or call it unit" in patient.reason
+    assert "4 rows share a value: keep one row per person, or use the role unit" in patient.reason
     assert "share" not in email.reason
 
 
-def test_people_of_several_rows_are_counted_as_people() -> None:
+def test_people_with_several_rows_are_counted_once() -> None:
     frame = pd.DataFrame({"patient_id": [n // 2 for n in range(100)], "age": [n // 2 for n in range(100)]})
     (age,) = [column for column in propose(frame, dataset="x").columns if column.name == "age"]
     assert age.unique_with == 1.0  # each age belongs to one person, though to two rows
 
 
-def test_one_person_who_is_unique_a_hundred_times_is_one_person() -> None:
+def test_a_person_with_a_hundred_unique_rows_counts_once() -> None:
     rows = [(0, f"street {number}") for number in range(100)]
     rows += [(person, "home") for person in range(1, 100) for _ in range(2)]
     found = propose(pd.DataFrame(rows, columns=["patient_id", "city"]), dataset="x")
@@ -196,7 +196,7 @@ def test_one_person_who_is_unique_a_hundred_times_is_one_person() -> None:
     assert city.unique_alone == 0.01
 
 
-def test_who_is_unique_by_a_column_alone_is_counted_as_people(tmp_path: Path, run: Run) -> None:
+def test_uniqueness_of_one_column_counts_people(tmp_path: Path, run: Run) -> None:
     """Two rows a person make no value unique among rows, though everybody stands alone by it."""
     persons = [n // 2 for n in range(100)]
     born = [f"19{n + 10}-01-01" for n in persons]
@@ -216,8 +216,8 @@ def test_who_is_unique_by_a_column_alone_is_counted_as_people(tmp_path: Path, ru
 def wide(columns: int) -> pd.DataFrame:
     """Two rows a person, quasi-identifiers and columns without a role, some of which tell people apart."""
     words, drawn = ("age", "city", "x"), np.random.default_rng(7)
-    told = {f"{words[n % 3]} {n}": drawn.integers(0, 2 if n < 9 else 1, 60) for n in range(columns)}
-    return pd.DataFrame({"patient_id": range(60), **told}).loc[lambda frame: frame.index.repeat(2)]
+    drawn_columns = {f"{words[n % 3]} {n}": drawn.integers(0, 2 if n < 9 else 1, 60) for n in range(columns)}
+    return pd.DataFrame({"patient_id": range(60), **drawn_columns}).loc[lambda frame: frame.index.repeat(2)]
 
 
 def asked_by_proposing(frame: pd.DataFrame, path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -235,9 +235,7 @@ def asked_by_proposing(frame: pd.DataFrame, path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("unit", [True, False])
-def test_an_engine_is_not_asked_again_for_every_column(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: bool
-) -> None:
+def test_columns_are_grouped_in_few_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: bool) -> None:
     """It reads all columns each time, so that the work would grow with the square of their number."""
     few, many = [wide(n) if unit else wide(n).drop(columns="patient_id") for n in (12, 48)]
     path = tmp_path / "visits.csv"
@@ -246,7 +244,7 @@ def test_an_engine_is_not_asked_again_for_every_column(
 
 
 @pytest.mark.parametrize("unit", [True, False])
-def test_what_does_not_fit_in_memory_is_measured_alike(monkeypatch: pytest.MonkeyPatch, unit: bool) -> None:
+def test_large_tables_give_the_same_measurements(monkeypatch: pytest.MonkeyPatch, unit: bool) -> None:
     frame = wide(12) if unit else wide(12).drop(columns="patient_id")
     held = propose(frame, dataset="x")
     for cells in (1, 120 * 5):  # a column at a time, and a few
@@ -254,7 +252,7 @@ def test_what_does_not_fit_in_memory_is_measured_alike(monkeypatch: pytest.Monke
         assert propose(frame, dataset="x") == held
 
 
-def test_columns_that_are_measured_together_have_the_shares_that_they_have_alone() -> None:
+def test_bisection_gives_the_same_shares_as_single_columns() -> None:
     frame = wide(14)
     people = frame.groupby("patient_id").first()
     columns = {column.name: column for column in propose(frame, dataset="x").columns}
@@ -269,7 +267,7 @@ def test_columns_that_are_measured_together_have_the_shares_that_they_have_alone
         assert columns[name].unique_with == unique(people, [*known, name])
 
 
-def test_nothing_is_insensitive_because_all_have_it_today() -> None:
+def test_a_constant_column_is_not_proposed_as_insensitive() -> None:
     """One row makes every column a constant: name, diagnosis and all would be released as they are."""
     assert roles(email=["a@x.org"] * 5, age=[30] * 5, diagnosis=["flu"] * 5, nothing=[None] * 5) == {
         "email": "identifier",
@@ -280,7 +278,7 @@ def test_nothing_is_insensitive_because_all_have_it_today() -> None:
     assert roles(name=["Ann"], note=["x"]) == {"name": "identifier", "note": None}
 
 
-def test_a_name_that_suggests_both_is_for_a_person_to_decide() -> None:
+def test_a_name_that_suggests_two_roles_gets_none() -> None:
     repeated = [f"v{n // 4}" for n in range(100)]
     names = ["disease_onset_year", "therapy_patient_id", "diagnosis_name", "report_id"]
     found = roles(**dict.fromkeys(names, repeated))
@@ -309,7 +307,7 @@ def test_names_in_german_and_french() -> None:
             assert roles(**{name: repeated}) == {name: role}
 
 
-def test_values_that_say_who_somebody_is_need_no_name() -> None:
+def test_personal_values_are_identifiers_under_any_name() -> None:
     for value in (
         "p{}@x.org",
         "+49 30 10000{}",
@@ -322,7 +320,7 @@ def test_values_that_say_who_somebody_is_need_no_name() -> None:
         assert roles(column=[*values, "unbekannt"]) == {"column": "identifier"}
 
 
-def test_amounts_are_no_keys_and_dates_are_dates_in_any_style() -> None:
+def test_amounts_are_not_keys_and_dates_are_recognized_in_any_format() -> None:
     def rising(*texts: str) -> list[str]:
         return [text.format(n) for n in range(10, 90) for text in texts]
 
@@ -358,12 +356,12 @@ def test_a_date_hierarchy_reads_the_dates_it_was_proposed_for(texts: list[str], 
     hierarchy_from_specification(column.hierarchy).levels(texts, column="seen")
 
 
-def test_an_empty_table_has_no_proposal() -> None:
+def test_an_empty_table_raises_an_error() -> None:
     with pytest.raises(EmptyTableError):
         propose(pd.DataFrame({"age": []}), dataset="x")
 
 
-def test_names_that_yaml_would_misread() -> None:
+def test_names_that_yaml_would_misread_are_quoted() -> None:
     names = ["yes", "a: b", "# zip code", "line\nbreak age", 'quote" name', "ü 😀 id", "null", "1", "-", "plain age"]
     frame = pd.DataFrame({name: [f"{n}" for n in range(60)] if "id" in name else [1, 2] * 30 for name in names})
     proposal = propose(frame, dataset="a: b\n# c")
@@ -395,7 +393,7 @@ def test_kinds_of_values(values: list[object], kind: str) -> None:
     assert kind_of_values(values) == kind  # type: ignore[arg-type]
 
 
-def test_a_proposal_without_quasi_identifiers_does_not_say_that_nobody_is_unique() -> None:
+def test_a_proposal_without_quasi_identifiers_states_no_uniqueness() -> None:
     frame = pd.DataFrame({f"c{n}": [(row >> n) & 1 for row in range(64)] for n in range(6)})
     proposal = propose(frame, dataset="bits")
     assert (proposal.unique_share, proposal.unique_share_open) == (0.0, 1.0)
@@ -416,4 +414,4 @@ def test_groups_by_a_sensitive_column_are_made_only_with_reveal(run: Run, tmp_pa
     refused = run("init", tmp_path / "people.csv", "--group-by", "income")
     assert refused.exit_code == 2
     made = run("init", tmp_path / "people.csv", "--group-by", "income", "--reveal", reveals=True)
-    assert "depends on secrets" in made.stdout
+    assert "depends on sensitive values" in made.stdout

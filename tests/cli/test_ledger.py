@@ -34,10 +34,10 @@ def test_from_a_cap_to_a_checked_release(place: Path, run: Run, anonymize: Run) 
     assert run("ledger", *CAP).exit_code == 0
     made = anonymize("--report", str(place / "report.html"), "--json")
     assert made.exit_code == 0, made.output
-    told = document(made)
-    assert told["spent"] == {"epsilon": 1, "delta": 1e-6, "unit": "row", "mechanism": "synthesis by row"}
-    assert told["remaining"]["epsilon"] == 1
-    assert told["verdict"]["passed"] is True
+    content = document(made)
+    assert content["spent"] == {"epsilon": 1, "delta": 1e-6, "unit": "row", "mechanism": "synthesis by row"}
+    assert content["remaining"]["epsilon"] == 1
+    assert content["verdict"]["passed"] is True
     assert list(pd.read_csv(place / "made.csv").columns) == ["sex", "zip"]
     assert run("check", place / "made.csv", "--policy", place / "policy.yaml").exit_code == 0
     assert run("check", place / "visits.csv", "--policy", place / "policy.yaml", "--without-identifiers").exit_code == 2
@@ -90,12 +90,12 @@ def test_a_table_of_a_database_is_drawn_into_the_same_database(place: Path, run:
     assert run("check", *common, "--table", "made").exit_code == 0
 
 
-def test_randomized_cells_are_drawn_checked_and_told(place: Path, run: Run, anonymize: Run) -> None:
+def test_randomized_response_is_drawn_checked_and_described(place: Path, run: Run, anonymize: Run) -> None:
     run("ledger", *CAP)
     (place / "policy.yaml").write_text(yaml.safe_dump(policy_dict(anonymize=RESPONSE)))
-    told = document(anonymize("--json"))
-    assert told["spent"] == {"epsilon": 1, "delta": 0, "unit": "row", "mechanism": "randomized response"}
-    assert set(told["drawn"]["keep"]) == {"sex", "zip"}
+    content = document(anonymize("--json"))
+    assert content["spent"] == {"epsilon": 1, "delta": 0, "unit": "row", "mechanism": "randomized response"}
+    assert set(content["drawn"]["keep"]) == {"sex", "zip"}
     assert len(pd.read_csv(place / "made.csv")) == len(people()["sex"])
     assert run("check", place / "made.csv", "--policy", place / "policy.yaml").exit_code == 0
     again = words(anonymize("--force"))
@@ -103,7 +103,7 @@ def test_randomized_cells_are_drawn_checked_and_told(place: Path, run: Run, anon
     assert "protects one cell: tables that differ in one cell" in again
 
 
-def test_a_plan_is_refused_before_anything_is_spent(place: Path, run: Run, anonymize: Run) -> None:
+def test_a_plan_option_raises_before_budget_is_spent(place: Path, run: Run, anonymize: Run) -> None:
     run("ledger", *CAP)
     refused = anonymize("--plan", str(place / "plan.json"))
     assert refused.exit_code == 2
@@ -114,14 +114,16 @@ def test_a_plan_is_refused_before_anything_is_spent(place: Path, run: Run, anony
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--set-cap", "1"], "give --dataset"),
+        (["--set-cap", "1"], "--set-cap needs --dataset"),
         (["--dataset", "visits", "--set-cap", "much"], "must be a number"),
         (["--dataset", "visits", "--set-cap", "-1"], "at least 0"),
         ([], "no budget ledger at this address"),
         (["--ledger", "mysql://anna:secret@host/x"], "SQLite or PostgreSQL"),
     ],
 )
-def test_bad_usage_is_told_and_makes_no_ledger(run: Run, place: Path, arguments: list[str], expected: str) -> None:
+def test_bad_usage_exits_with_2_and_creates_no_ledger(
+    run: Run, place: Path, arguments: list[str], expected: str
+) -> None:
     result = run("ledger", *arguments)
     assert result.exit_code == 2
     assert expected in words(result)
@@ -130,12 +132,12 @@ def test_bad_usage_is_told_and_makes_no_ledger(run: Run, place: Path, arguments:
     assert "anna" not in result.output
 
 
-def test_without_an_address_it_says_how_to_give_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_ledger_url_the_error_names_the_option(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER")
     assert "PRIVACY_PLUGIN_LEDGER" in run("ledger").output
 
 
-def test_what_a_killed_run_reserved_is_shown(place: Path, run: Run) -> None:
+def test_the_reservation_of_a_killed_run_is_shown(place: Path, run: Run) -> None:
     run("ledger", *CAP)
     ledger = BudgetLedger(f"sqlite:///{place / 'secretplace.db'}")
     ledger.reserve(dataset="visits", unit="row", epsilon="1/3", mechanism="killed")
@@ -143,14 +145,14 @@ def test_what_a_killed_run_reserved_is_shown(place: Path, run: Run) -> None:
     assert document(run("ledger", "--json"))["budgets"][0]["remaining"]["epsilon"] == "5/3"
 
 
-def test_a_dataset_without_a_cap_is_told_from_one_that_spent_nothing(run: Run) -> None:
+def test_a_dataset_without_a_cap_is_unknown(run: Run) -> None:
     assert run("ledger", *CAP).exit_code == 0
     misspelt = run("ledger", "--dataset", "visit")
     assert misspelt.exit_code == 2
     assert "did you mean 'visits'?" in words(misspelt)
 
 
-def test_a_cap_is_the_number_that_was_written(place: Path, run: Run) -> None:
+def test_a_cap_is_exactly_the_written_number(place: Path, run: Run) -> None:
     assert run("ledger", "--dataset", "visits", "--set-cap", "0.09999999999999999999").exit_code == 0
     cap = BudgetLedger(f"sqlite:///{place / 'secretplace.db'}").cap(dataset="visits", unit="row")
     assert cap is not None

@@ -1,4 +1,4 @@
-"""A population beside the table: named on the command line or in the policy, a file or a table of the database."""
+"""The population: named on the command line or in the policy, a file or a table of the same database."""
 
 import json
 from pathlib import Path
@@ -21,23 +21,23 @@ def both(folder: Path) -> Path:
     return folder
 
 
-def test_a_file_beside_a_file(both: Path, run: Run) -> None:
+def test_data_and_population_are_files(both: Path, run: Run) -> None:
     arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers", "--json"]
     result = run(*arguments, "--population", both / "register.csv", "--certificate-folder", both / "certificates")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["population_fingerprint"]["rows"] == 3 * len(people())
-    presence, k_map = told["findings"]
+    content = json.loads(result.stdout)
+    assert content["population_fingerprint"]["rows"] == 3 * len(people())
+    presence, k_map = content["findings"]
     assert (presence["measurement"]["exact_value"], k_map["value"]) == ("1/3", 3)
     (certificate,) = (both / "certificates").glob("*.json")
     text = certificate.read_text()
     signed = json.loads(text)["content"]["population_fingerprint"]
-    assert {name: value for name, value in signed.items() if name != "digest"} == told["population_fingerprint"]
+    assert {name: value for name, value in signed.items() if name != "digest"} == content["population_fingerprint"]
     assert not any(marker in text for marker in MARKERS)
     assert run(*arguments).exit_code == 2  # no population: nothing could be compared
 
 
-def test_the_policy_names_the_population(both: Path, run: Run) -> None:
+def test_the_population_of_the_policy_is_used(both: Path, run: Run) -> None:
     write_policy(both, requirements=PRESENCE, population="register.csv")
     arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers"]
     assert run(*arguments).exit_code == 0
@@ -47,7 +47,7 @@ def test_the_policy_names_the_population(both: Path, run: Run) -> None:
     assert "delta-presence is 1" in " ".join(result.output.split())
 
 
-def test_tables_of_one_database(both: Path, run: Run) -> None:
+def test_data_and_population_are_tables_of_one_database(both: Path, run: Run) -> None:
     engine = sa.create_engine(f"sqlite:///{both / 'house.db'}")
     people().drop(columns="person").to_sql("visits", engine, index=False)
     pd.concat([people()] * 3).to_sql("register", engine, index=False)
@@ -56,7 +56,7 @@ def test_tables_of_one_database(both: Path, run: Run) -> None:
     assert run("check", "-p", both / "policy.yaml", *place, "--population", "nowhere").exit_code == 2
 
 
-def test_people_that_the_population_lacks_are_told_by_number(both: Path, run: Run) -> None:
+def test_people_missing_from_the_population_are_counted(both: Path, run: Run) -> None:
     people().iloc[:80].to_csv(both / "register.csv", index=False)
     arguments = ["check", both / "visits.csv", "-p", both / "policy.yaml", "--without-identifiers"]
     result = run(*arguments, "--population", both / "register.csv", "--json")
@@ -65,7 +65,7 @@ def test_people_that_the_population_lacks_are_told_by_number(both: Path, run: Ru
     assert all("1 of the table's 13 classes have more rows" in reason for reason in reasons)
 
 
-def test_a_table_is_generalized_until_nobody_stands_out_of_the_population(both: Path, run: Run) -> None:
+def test_generalization_meets_a_requirement_on_the_population(both: Path, run: Run) -> None:
     drawn = people().drop(columns="remark").iloc[::3]
     drawn.to_csv(both / "visits.csv", index=False)
     columns = {
@@ -80,12 +80,12 @@ def test_a_table_is_generalized_until_nobody_stands_out_of_the_population(both: 
     assert run("check", both / "visits.csv", *where, "--without-identifiers").exit_code == 1
     result = run("anonymize", both / "visits.csv", *where, "-o", both / "release.csv", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)["verdict"]
-    assert told["population_fingerprint"]["rows"] == len(people())
+    content = json.loads(result.stdout)["verdict"]
+    assert content["population_fingerprint"]["rows"] == len(people())
     assert run("check", both / "release.csv", *where).exit_code == 0
 
 
-def test_a_table_is_written_in_regions_that_hide_who_is_in_it(both: Path, run: Run) -> None:
+def test_multidimensional_presence_writes_regions(both: Path, run: Run) -> None:
     people().drop(columns="remark").iloc[::3].to_csv(both / "visits.csv", index=False)
     people().to_csv(both / "register.csv", index=False)
     columns = {
@@ -104,13 +104,13 @@ def test_a_table_is_written_in_regions_that_hide_who_is_in_it(both: Path, run: R
     assert "makes no plan" in words(refused)
     result = run(*made, "--json", "--report", both / "report.html")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert (told["method"], told["verdict"]["passed"]) == ("multidimensional_presence", True)
-    assert told["regions"]["rows"] == len(pd.read_csv(both / "release.csv")) == 27
+    content = json.loads(result.stdout)
+    assert (content["method"], content["verdict"]["passed"]) == ("multidimensional_presence", True)
+    assert content["regions"]["rows"] == len(pd.read_csv(both / "release.csv")) == 27
     assert run("check", both / "release.csv", *where).exit_code == 0
     assert "What was changed" in (both / "report.html").read_text()
     by_people = run(*made, "--force")
-    assert f"regions: {told['regions']['classes']}, each with levels of its own" in words(by_people)
+    assert f"regions: {content['regions']['classes']}, each with levels of its own" in words(by_people)
     without = run("anonymize", both / "visits.csv", "-p", both / "policy.yaml", "-o", both / "other.csv")
     assert without.exit_code == 2
     assert "compares with the population" in words(without)

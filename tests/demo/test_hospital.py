@@ -43,7 +43,7 @@ def test_postcodes_are_text_with_leading_zeros(visits: pd.DataFrame) -> None:
     assert codes.str.startswith("0").any()
 
 
-def test_the_register_holds_everybody_and_more(hospital: tuple[pd.DataFrame, pd.DataFrame]) -> None:
+def test_the_register_contains_all_patients(hospital: tuple[pd.DataFrame, pd.DataFrame]) -> None:
     visits, register = hospital
     assert len(register) == REGISTER_FACTOR * len(visits)
     assert register["register_id"].is_unique
@@ -90,8 +90,8 @@ def test_dates_lie_in_one_year(visits: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, -1, 1.5, True])
-def test_rows_must_be_a_positive_whole_number(rows: object) -> None:
-    with pytest.raises(ParameterError, match="rows must be a whole number"):
+def test_rows_must_be_a_positive_integer(rows: object) -> None:
+    with pytest.raises(ParameterError, match="rows must be an integer"):
         generate_hospital(rows, 1)  # type: ignore[arg-type]
 
 

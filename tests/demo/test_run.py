@@ -1,4 +1,4 @@
-"""The demo: red, green, released, and nothing of it said silently."""
+"""The demo: a failed gate, a passed gate, a release, and what it prints."""
 
 import io
 import json
@@ -46,15 +46,15 @@ def test_the_demo_succeeds(demonstrated: tuple[int, str, Path]) -> None:
     assert output.index("FAILED: the gate is closed") < output.index("PASSED: the gate is open")
 
 
-def test_it_says_why_the_gate_is_closed(demonstrated: tuple[int, str, Path]) -> None:
+def test_the_demo_prints_the_reasons(demonstrated: tuple[int, str, Path]) -> None:
     words = " ".join(demonstrated[1].replace("│", " ").split())
     assert "at least 11 is required" in words
     assert "An attacker who knows age, sex, zip, occupation" in words
     assert "To fix it:" in words
-    assert "l-diversity (entropy, diagnosis) is" in words  # two requirements of one metric are told apart
+    assert "l-diversity (entropy, diagnosis) is" in words  # two requirements of one metric have different titles
 
 
-def test_it_says_where_to_look(demonstrated: tuple[int, str, Path]) -> None:
+def test_the_demo_prints_the_paths(demonstrated: tuple[int, str, Path]) -> None:
     _, output, folder = demonstrated
     assert f"before and after: {folder / 'report.html'}" in output
     page = (folder / "report.html").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ def test_it_says_where_to_look(demonstrated: tuple[int, str, Path]) -> None:
         assert f"report of {gate}: {place}\n" in output  # in one piece, however narrow the terminal is
 
 
-def test_what_opens_it_in_the_browser_can_be_copied(demonstrated: tuple[int, str, Path]) -> None:
+def test_the_printed_dagster_command_runs(demonstrated: tuple[int, str, Path]) -> None:
     _, output, folder = demonstrated
     (line,) = (line for line in output.splitlines() if line.startswith("in the browser: "))
     env, *settings, program, dev, flag, module = shlex.split(line.removeprefix("in the browser: "))
@@ -94,7 +94,7 @@ def test_the_release_has_a_certificate(demonstrated: tuple[int, str, Path]) -> N
     assert [json.loads(paper.read_text())["content"]["passed"] for paper in papers] == [True]
 
 
-def test_without_dagster_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dagster_the_demo_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dagster", None)
     output = io.StringIO()
     assert run_demo(folder=tmp_path, rows=ROWS, console=Console(file=output, width=100)) == 2
@@ -102,7 +102,7 @@ def test_without_dagster_it_says_what_to_install(tmp_path: Path, monkeypatch: py
     assert not list(tmp_path.iterdir())
 
 
-def test_interrupted_it_does_not_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_stops_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hospital, "load_hospital", lambda *_, **__: signal.raise_signal(signal.SIGINT))
     output = io.StringIO()
     with pytest.raises(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from great_expectations.exceptions.exceptions import DataContextRequiredError
 
 from privacy_plugin.expectations import ExpectTableKAnonymityToBeAtLeast
 from privacy_plugin.expectations.checkpoint import GxOutcome, run_suite, validate
-from privacy_plugin.expectations.suite import declare
+from privacy_plugin.expectations.suite import declare_expectations
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import sql_table
 from tests.engines import postgresql_database, spark_session
@@ -39,7 +39,7 @@ def data_of(kind: str, rows: list[tuple[Any, ...]] | None = None) -> Any:
 
 
 @pytest.mark.parametrize("kind", ENGINES)
-def test_green_red_and_empty(kind: str) -> None:
+def test_passed_failed_and_empty_tables(kind: str) -> None:
     green = validate(EASY, data_of(kind))
     assert (green.success, green.evaluated, green.declared, green.reasons) == (True, 3, 3, ())
     red = validate(POLICY, data_of(kind))
@@ -49,19 +49,19 @@ def test_green_red_and_empty(kind: str) -> None:
     assert (nothing.success, nothing.evaluated, nothing.declared) == (False, 1, 3)
 
 
-def test_a_failed_expectation_closes_whatever_its_severity() -> None:
+def test_a_failed_expectation_of_any_severity_closes_the_gate() -> None:
     suite = gx.ExpectationSuite(name="mild")
     suite.expectations = [
         ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], at_least=3, severity="warning")
     ]
-    assert run_suite(frame(), declare(suite)).success is False
+    assert run_suite(frame(), declare_expectations(suite)).success is False
 
 
-def test_what_gx_cannot_evaluate_is_closed() -> None:
+def test_an_expectation_that_is_not_evaluated_closes_the_gate() -> None:
     """GX counts an exception as one more failed result; here it also lowers the number of evaluated ones."""
     suite = EASY.to_expectation_suite()
     suite.expectations.append(gx.expectations.ExpectColumnMaxToBeBetween(column="no such column", max_value=3))
-    outcome = run_suite(frame(), declare(suite))
+    outcome = run_suite(frame(), declare_expectations(suite))
     assert (outcome.success, outcome.evaluated, outcome.declared) == (False, 3, 4)
     assert outcome.reasons == ("expect_column_max_to_be_between could not be evaluated",)
 
@@ -72,32 +72,32 @@ def test_runtime_parameters_reach_the_suite() -> None:
         name="given later",
         expectations=[ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], at_least=limit)],
     )
-    declare(suite)
+    declare_expectations(suite)
     answers = [run_suite(frame(), suite, expectation_parameters={"k": k}).success for k in (2, 3, 2.7, "2", True)]
     assert answers == [True, False, False, False, False]
     assert "could not run: SuiteParameterError" in run_suite(frame(), suite).reasons[0]
 
 
 @pytest.mark.parametrize("data", [pl.DataFrame({"age": [1]}), "visits.csv", None, [1, 2]])
-def test_data_gx_cannot_read_is_closed(data: Any) -> None:
+def test_data_that_gx_cannot_read_closes_the_gate(data: Any) -> None:
     outcome = validate(EASY, data)
     assert (outcome.success, outcome.evaluated) == (False, 0)
     assert "judge it without GX" in outcome.reasons[0]
 
 
-def test_a_table_that_is_gone_is_closed() -> None:
+def test_a_missing_table_closes_the_gate() -> None:
     outcome = validate(EASY, sql_table(sa.create_engine("sqlite://"), "visits"))
     assert (outcome.success, outcome.evaluated, outcome.declared) == (False, 0, 3)
 
 
-def test_a_connection_is_refused_because_gx_would_open_another() -> None:
+def test_a_connection_raises_an_error() -> None:
     engine = loaded(sa.create_engine("sqlite://"))
     with engine.connect() as connection:
         outcome = validate(EASY, sql_table(connection, "visits"))
     assert "not a connection" in outcome.reasons[0]
 
 
-def test_an_outcome_needs_something_declared() -> None:
+def test_an_outcome_without_declared_expectations_fails() -> None:
     assert GxOutcome(declared=0).success is False
     assert GxOutcome(declared=1).success is False
 
@@ -112,7 +112,7 @@ def test_queries_and_names_that_look_like_parameters_survive() -> None:
     assert (outcome.success, outcome.findings[1]["measurement"]["rows"]) == (True, 3)
 
 
-def test_the_engine_of_the_host_is_left_alone() -> None:
+def test_the_engine_of_the_host_is_not_disposed() -> None:
     """GX disposes of an engine when it forgets it: a database in memory would be gone."""
     engine = loaded(sa.create_engine("sqlite://"))
     pool = engine.pool
@@ -123,7 +123,7 @@ def test_the_engine_of_the_host_is_left_alone() -> None:
     assert sa.inspect(engine).get_table_names() == ["visits"]
 
 
-def test_the_project_of_the_host_is_current_again() -> None:
+def test_the_project_of_the_host_is_restored() -> None:
     validate(EASY, frame())
     with pytest.raises(DataContextRequiredError):
         project_manager.get_current_project()
@@ -134,7 +134,7 @@ def test_the_project_of_the_host_is_current_again() -> None:
     assert list(host.suites.all()) == []
 
 
-def test_a_project_keeps_results_and_documents_but_nothing_of_ours(tmp_path: Path) -> None:
+def test_a_project_keeps_results_but_no_data_source(tmp_path: Path) -> None:
     context = gx.get_context(mode="file", project_root_dir=tmp_path)
     settings = (tmp_path / "gx" / "great_expectations.yml").read_text()
     engine = loaded(sa.create_engine("sqlite://"))
@@ -161,12 +161,12 @@ def test_a_batch_definition_is_judged_in_its_own_project(tmp_path: Path) -> None
 
 
 def test_an_outcome_is_plain_data() -> None:
-    told = validate(POLICY, frame()).to_dict()
-    assert (told["success"], told["declared"], told["evaluated"], len(told["findings"])) == (False, 5, 5, 5)
-    assert told["reasons"] == list(POLICY.judge(frame()).reasons)
+    content = validate(POLICY, frame()).to_dict()
+    assert (content["success"], content["declared"], content["evaluated"], len(content["findings"])) == (False, 5, 5, 5)
+    assert content["reasons"] == list(POLICY.judge(frame()).reasons)
 
 
-def test_a_policy_gx_cannot_express_is_closed() -> None:
+def test_a_policy_without_an_expectation_closes_the_gate() -> None:
     columns = {"person": "unit", "age": "quasi_identifier", "disease": "sensitive"}
     theory_of_rows = {"dataset": "v", "columns": columns, "requirements": [{"l_diversity": {"at_least": 2}}]}
     outcome = validate(Policy.from_dict(theory_of_rows), pd.DataFrame({name: [1, 1] for name in columns}))
@@ -174,7 +174,7 @@ def test_a_policy_gx_cannot_express_is_closed() -> None:
     assert "one row per person" in outcome.reasons[0]
 
 
-def test_several_batches_are_refused_until_one_is_picked(tmp_path: Path) -> None:
+def test_several_batches_raise_until_one_is_selected(tmp_path: Path) -> None:
     """GX would judge the last day, which passes, and never look at the first, which does not."""
     database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), [(30, "8001", "flu")] + [ROWS[-1]] * 2)
     with database.begin() as connection:
@@ -183,7 +183,7 @@ def test_several_batches_are_refused_until_one_is_picked(tmp_path: Path) -> None
     source = context.data_sources.add_sqlite("hospital", connection_string=str(database.url))
     daily = source.add_table_asset("dated").add_batch_definition_daily("daily", column="day")
     expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], at_least=2)
-    suite = declare(gx.ExpectationSuite(name="daily", expectations=[expectation]))
+    suite = declare_expectations(gx.ExpectationSuite(name="daily", expectations=[expectation]))
     for parameters in ({}, {"year": 2024}):
         outcome = run_suite(daily, suite, batch_parameters=parameters)
         assert outcome.success is False

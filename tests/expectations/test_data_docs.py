@@ -20,7 +20,7 @@ from privacy_plugin.expectations import (
     ExpectTableTClosenessToBeAtMost,
 )
 from privacy_plugin.expectations.checkpoint import run_suite, validate
-from privacy_plugin.expectations.suite import declare
+from privacy_plugin.expectations.suite import declare_expectations
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import sql_table
 from tests.expectations.examples import POLICY, frame
@@ -47,7 +47,7 @@ def context(tmp_path: Path) -> Any:
     return gx.get_context(mode="file", project_root_dir=tmp_path)
 
 
-def test_pages_have_words_tables_and_charts(context: Any, tmp_path: Path) -> None:
+def test_pages_have_text_tables_and_charts(context: Any, tmp_path: Path) -> None:
     outcome = validate(POLICY, frame(), context=context)
     page = pages(tmp_path)
     text = text_of(page)
@@ -74,7 +74,7 @@ def test_pages_have_words_tables_and_charts(context: Any, tmp_path: Path) -> Non
     assert all(f'id="{target}"' in page for target in targets)
 
 
-def test_pages_of_the_suite_say_what_is_required(context: Any, tmp_path: Path) -> None:
+def test_suite_pages_state_the_requirements(context: Any, tmp_path: Path) -> None:
     suite = POLICY.to_expectation_suite()
     suite.expectations.append(
         ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least={"$PARAMETER": "k"}, unit="zip")
@@ -86,7 +86,7 @@ def test_pages_of_the_suite_say_what_is_required(context: Any, tmp_path: Path) -
     assert "k-anonymity over age must be at least given at run time as k , counting distinct zip ." in text
 
 
-def test_inline_content_has_the_same_words() -> None:
+def test_inline_content_has_the_same_text() -> None:
     outcome = validate(POLICY, frame())
     outcome.results[1].render()
     (required,) = outcome.results[1].expectation_config.rendered_content
@@ -98,23 +98,23 @@ def test_inline_content_has_the_same_words() -> None:
     assert found.value.params["observed_value"]["value"] == 2
 
 
-def test_what_could_not_be_evaluated_is_said(context: Any, tmp_path: Path) -> None:
+def test_pages_state_what_was_not_evaluated(context: Any, tmp_path: Path) -> None:
     suite = gx.ExpectationSuite(name="misspelt")
     suite.expectations = [ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["agee"], at_least=2)]
-    assert run_suite(frame(), declare(suite), context=context).success is False
+    assert run_suite(frame(), declare_expectations(suite), context=context).success is False
     page = pages(tmp_path)
     assert "not evaluated: unknown column in columns 'agee'; did you mean 'age'?" in text_of(page)
     assert "fa-exclamation-triangle" in page
 
 
-def test_names_of_columns_are_escaped(context: Any, tmp_path: Path) -> None:
+def test_column_names_are_escaped(context: Any, tmp_path: Path) -> None:
     data = pd.DataFrame({ODD: [1, 1, 2]})
     suite = gx.ExpectationSuite(name="odd")
     suite.expectations = [
         ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=[ODD], at_least=2),
         ExpectTableColumnsToMatchPolicy(columns={ODD: "quasi_identifier"}),
     ]
-    assert run_suite(data, declare(suite), context=context).evaluated == 2
+    assert run_suite(data, declare_expectations(suite), context=context).evaluated == 2
     page = pages(tmp_path)
     assert ODD not in page
     assert text_of(page).count(ODD) == 4
@@ -128,25 +128,25 @@ def test_a_stored_result_can_be_read_back_and_withholds_the_hierarchy(context: A
             quasi_identifiers=["age", "zip"], sensitive="disease", ground=ground, at_most=0.5
         )
     ]
-    outcome = run_suite(frame(), declare(suite), context=context)
+    outcome = run_suite(frame(), declare_expectations(suite), context=context)
     assert outcome.success is True
     assert "gout" not in json.dumps(outcome.results[0].to_json_dict())
     read = outcome.results[0].expectation
     assert read.ground["withheld"].startswith("sha256:")
     again = gx.ExpectationSuite(name="again")
     again.expectations = [read.copy(update={"id": None})]
-    assert run_suite(frame(), declare(again)).success is False
+    assert run_suite(frame(), declare_expectations(again)).success is False
 
 
-def test_a_row_condition_is_said_but_not_what_it_says(context: Any, tmp_path: Path) -> None:
-    """Whoever reads the page knows that rows were left out; the value that picks them stays in the suite."""
+def test_a_row_condition_is_mentioned_without_its_values(context: Any, tmp_path: Path) -> None:
+    """The page states that rows were excluded; the value of the condition stays in the suite."""
     suite = gx.ExpectationSuite(name="some")
     suite.expectations = [
         ExpectTableKAnonymityToBeAtLeast(
             quasi_identifiers=["age", "zip"], at_least=3, row_condition=Column("zip") == "8001"
         )
     ]
-    outcome = run_suite(frame(), declare(suite), context=context)
+    outcome = run_suite(frame(), declare_expectations(suite), context=context)
     assert outcome.success is True
     page = pages(tmp_path)
     assert "must be at least 3 , looking only at the rows that meet the suite's condition." in text_of(page)
@@ -156,7 +156,7 @@ def test_a_row_condition_is_said_but_not_what_it_says(context: Any, tmp_path: Pa
         assert "8001" not in written
     again = gx.ExpectationSuite(name="again")
     again.expectations = [outcome.results[0].expectation.copy(update={"id": None})]
-    assert run_suite(frame(), declare(again)).success is False
+    assert run_suite(frame(), declare_expectations(again)).success is False
 
 
 MARKERS = ("Qxzanne", "77119933", "Zyphosis", "1903-02-01", "kxaq@example.org")
@@ -201,7 +201,7 @@ def test_no_value_of_the_table_is_written_anywhere(
     written = [page.read_text(errors="replace") for page in tmp_path.rglob("uncommitted/**/*") if page.is_file()]
     assert sum(len(text) for text in written) > 100_000
     output = capfd.readouterr()
-    told = [*written, caplog.text, output.out, output.err, json.dumps(outcome.to_dict()), repr(outcome)]
-    told += [json.dumps(result.to_json_dict()) for result in outcome.results]
-    found = {marker for marker in MARKERS for text in told if marker in text}
+    texts = [*written, caplog.text, output.out, output.err, json.dumps(outcome.to_dict()), repr(outcome)]
+    texts += [json.dumps(result.to_json_dict()) for result in outcome.results]
+    found = {marker for marker in MARKERS for text in texts if marker in text}
     assert found == set()

@@ -64,7 +64,7 @@ def test_an_empty_table_never_passes(anywhere: Any) -> None:
     assert "has no rows" in result.exception_info["exception_message"]
 
 
-def test_a_misspelt_column_is_not_evaluated(anywhere: Any) -> None:
+def test_an_unknown_column_is_not_evaluated(anywhere: Any) -> None:
     """SQLite reads "agee" as a text constant: one class of everybody, perfectly private."""
     with anywhere() as (definition, parameters):
         result = definition.get_batch(parameters).validate(k(7, quasi_identifiers=["agee"]))
@@ -77,10 +77,10 @@ def test_row_conditions_are_respected(anywhere: Any) -> None:
     with anywhere() as (definition, parameters):
         batch = definition.get_batch(parameters)
         some = batch.validate(k(3, row_condition=Column("zip") == "8001"))
-        nobody = batch.validate(k(1, row_condition=Column("zip") == "9999"))
+        none_left = batch.validate(k(1, row_condition=Column("zip") == "9999"))
     assert (some.success, some.result["details"]["measurement"]["rows"]) == (True, 3)
-    assert "Only the rows that meet the row condition were looked at." in some.result["details"]["reason"]
-    assert nobody.success is False
+    assert "Only the rows that meet the row condition were evaluated." in some.result["details"]["reason"]
+    assert none_left.success is False
 
 
 def test_a_row_condition_on_an_unknown_column_is_not_evaluated(anywhere: Any) -> None:
@@ -93,12 +93,12 @@ def test_a_row_condition_on_an_unknown_column_is_not_evaluated(anywhere: Any) ->
 
 
 @pytest.mark.parametrize("condition", ["agee == 30", "", "age =="])
-def test_a_row_condition_that_cannot_be_applied_is_called_so(condition: str) -> None:
+def test_an_invalid_row_condition_is_named_as_the_cause(condition: str) -> None:
     batch = gx.get_context(mode="ephemeral").data_sources.pandas_default.read_dataframe(pd.DataFrame({"age": [30]}))
     judged = k(1, quasi_identifiers=["age"], row_condition=condition, condition_parser="pandas")
     result = batch.validate(judged)
     assert result.success is False
-    assert "the row condition could not be applied" in result.exception_info["exception_message"]
+    assert "cannot apply the row condition" in result.exception_info["exception_message"]
 
 
 def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
     assert sizes == {1: 3, 2: 4}
 
 
-def test_gx_itself_judges_the_last_batch_and_the_result_says_that_there_are_others(tmp_path: Path) -> None:
+def test_the_result_states_that_gx_evaluated_one_of_several_batches(tmp_path: Path) -> None:
     """The first day does not pass; a checkpoint of GX's own looks at the second only."""
     database = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
     days = pd.DataFrame(
@@ -154,7 +154,7 @@ def test_gx_itself_judges_the_last_batch_and_the_result_says_that_there_are_othe
 
 
 @pytest.mark.spark
-def test_the_rows_of_a_folder_that_batch_parameters_pick_are_said_to_be_some(tmp_path: Path) -> None:
+def test_the_result_states_that_batch_parameters_select_rows(tmp_path: Path) -> None:
     spark_session()
     for day, ages in (("2024-01-01", [30]), ("2024-01-02", [41, 41])):
         pd.DataFrame({"age": ages, "zip": "1", "day": day}).to_csv(tmp_path / f"{day}.csv", index=False)
@@ -163,13 +163,13 @@ def test_the_rows_of_a_folder_that_batch_parameters_pick_are_said_to_be_some(tmp
     daily = asset.add_batch_definition_daily("daily", column="day")
     picked = daily.get_batch({"year": 2024, "month": 1, "day": 2}).validate(k(2))
     assert picked.success is True
-    assert "Only the rows that the batch parameters pick were looked at." in picked.result["details"]["reason"]
+    assert "Only the rows that the batch parameters select were evaluated." in picked.result["details"]["reason"]
     whole = daily.get_batch().validate(k(2))
     assert (whole.success, whole.result["details"]["measurement"]["rows"]) == (False, 3)
     assert "Only" not in whole.result["details"]["reason"]
 
 
-def test_the_limit_of_two_hundred_rows_of_query_metrics_does_not_apply(tmp_path: Path) -> None:
+def test_more_than_two_hundred_groups_are_read(tmp_path: Path) -> None:
     """The only small class is the last of a thousand."""
     rows = [(number, "8000", "flu") for number in range(1000) for _ in range(2)][:-1]
     database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), rows)
@@ -179,7 +179,7 @@ def test_the_limit_of_two_hundred_rows_of_query_metrics_does_not_apply(tmp_path:
     assert result.result["details"]["measurement"]["classes"] == 1000
 
 
-def test_only_groups_leave_the_database(tmp_path: Path) -> None:
+def test_only_groups_are_fetched_from_the_database(tmp_path: Path) -> None:
     database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), ROWS * 50)
     asset = (
         gx.get_context(mode="ephemeral")
@@ -218,7 +218,7 @@ def test_people_are_counted_by_their_unit(tmp_path: Path) -> None:
     assert batch.validate(ExpectTableKAnonymityToBeAtLeast(**arguments, unit="person")).success is False
 
 
-def test_results_hold_plain_data_in_every_format() -> None:
+def test_results_are_plain_data_in_every_format() -> None:
     context = gx.get_context(mode="ephemeral")
     asset = context.data_sources.add_pandas("hospital").add_dataframe_asset("visits")
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": frame()})
@@ -266,7 +266,7 @@ def test_a_fourth_engine_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.spark
-def test_a_condition_that_spark_refuses_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_condition_that_spark_rejects_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
     """PySpark writes the plan that it could not make to standard error, and the values of the condition with it."""
     frame = spark_session().createDataFrame([("a", 30)] * 3, "zip string, age int")
     source = gx.get_context(mode="ephemeral").data_sources.add_spark("frames")

@@ -17,7 +17,7 @@ def test_examples_run(name: str) -> None:
     assert doctest.testmod(module).failed == 0
 
 
-def test_there_are_examples() -> None:
+def test_every_expectation_has_an_example() -> None:
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = [
         test

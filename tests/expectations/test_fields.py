@@ -22,13 +22,13 @@ SENSITIVE = {"quasi_identifiers": ["age"], "sensitive": "disease"}
 
 
 @pytest.mark.parametrize("limit", [2.7, "5", "five", True, 0, -1, float("nan"), None, [2], b"2"])
-def test_a_number_of_people_is_a_whole_number(limit: Any) -> None:
+def test_a_number_of_people_is_an_integer(limit: Any) -> None:
     with pytest.raises(ValidationError):
         ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least=limit)
 
 
 @pytest.mark.parametrize("limit", ["0.2", True, -0.1, 1.5, None, float("inf")])
-def test_a_distance_is_a_number_between_nought_and_one(limit: Any) -> None:
+def test_a_distance_is_a_number_between_0_and_1(limit: Any) -> None:
     with pytest.raises(ValidationError):
         ExpectTableTClosenessToBeAtMost(**SENSITIVE, at_most=limit)
 
@@ -67,7 +67,7 @@ def test_exact_limits_are_kept_exactly(given: Any, kept: Any) -> None:
         ({"quasi_identifiers": [], "at_least": {"$PARAMETER": "k"}}, "name at least one column"),
     ],
 )
-def test_what_makes_no_sense_is_refused(arguments: dict[str, Any], reason: str) -> None:
+def test_invalid_fields_raise_an_error(arguments: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         ExpectTableKAnonymityToBeAtLeast(**arguments)
 
@@ -94,7 +94,7 @@ def test_options_are_checked_before_data_is_read(arguments: dict[str, Any], reas
 
 
 @pytest.mark.parametrize("ground", ["equals", {"hills": {}}, {"tree": 3}, {"withhold": "x"}, 3])
-def test_a_ground_is_a_word_or_a_hierarchy(ground: Any) -> None:
+def test_a_ground_is_a_name_or_a_hierarchy(ground: Any) -> None:
     with pytest.raises(ValidationError):
         ExpectTableTClosenessToBeAtMost(**SENSITIVE, ground=ground, at_most=0.2)
 
@@ -123,7 +123,7 @@ def test_runtime_parameters_are_substituted(batch: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [2.7, "2", True, 0, None, {"$PARAMETER": "k"}])
-def test_runtime_parameters_are_as_strict(batch: Any, limit: Any) -> None:
+def test_runtime_parameters_are_checked_strictly(batch: Any, limit: Any) -> None:
     expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least={"$PARAMETER": "k"})
     try:
         result = batch.validate(expectation, expectation_parameters={"k": limit})
@@ -133,13 +133,13 @@ def test_runtime_parameters_are_as_strict(batch: Any, limit: Any) -> None:
     assert any(error["raised_exception"] for error in [*result.exception_info.values()] if isinstance(error, dict))
 
 
-def test_a_runtime_parameter_that_is_not_given_is_an_error(batch: Any) -> None:
+def test_a_missing_runtime_parameter_raises_an_error(batch: Any) -> None:
     expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least={"$PARAMETER": "k"})
     with pytest.raises(SuiteParameterError):
         batch.validate(expectation)
 
 
-def test_a_field_that_is_taken_away_later_does_not_open_the_gate(batch: Any) -> None:
+def test_a_removed_field_does_not_open_the_gate(batch: Any) -> None:
     """pydantic checks no assignment: GX reads the fields again before it validates."""
     expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least=3)
     expectation.at_least = None
@@ -147,7 +147,7 @@ def test_a_field_that_is_taken_away_later_does_not_open_the_gate(batch: Any) -> 
         batch.validate(expectation)
 
 
-def test_a_runtime_parameter_that_comes_as_none_is_not_evaluated(batch: Any) -> None:
+def test_a_runtime_parameter_of_none_is_not_evaluated(batch: Any) -> None:
     """Without its unit, a table of visits would be judged as if every row were another person."""
     expectation = ExpectTableKAnonymityToBeAtLeast(
         quasi_identifiers=["age", "zip"], unit={"$PARAMETER": "person"}, at_least=2

@@ -1,4 +1,4 @@
-"""Importing the door never ends a process quietly: a gate that is not there must not look like one that passed."""
+"""Importing the expectations never exits a process silently: a missing gate must not look like a passed one."""
 
 import subprocess
 import sys
@@ -17,9 +17,9 @@ ENDING_PYSPARK = """
 """
 
 
-def test_an_import_that_would_end_the_process_is_an_error() -> None:
+def test_an_import_that_would_exit_raises_an_import_error() -> None:
     """That it does not where pyspark is complete is seen in test_suite.py, by a process without a main file."""
     command = [sys.executable, "-c", textwrap.dedent(ENDING_PYSPARK)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "install privacy-plugin[spark]" in done.stderr
+    assert "privacy-plugin[spark]" in done.stderr

@@ -24,7 +24,7 @@ def test_limits_are_probabilities_and_only_one_is_given(limit: dict[str, Any]) -
 @pytest.mark.parametrize(
     "options", [{}, {"knowledge": 1.0}, {"knowledge": "1"}, {"knowledge": -1}, {"knowledge": True}]
 )
-def test_knowledge_is_a_number_of_facts(options: dict[str, Any]) -> None:
+def test_knowledge_is_a_non_negative_integer(options: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ExpectTableMaximumDisclosureToBeLessThan(**ASKED, **options, below=0.6)
 
@@ -48,7 +48,7 @@ def test_the_limit_is_strict_on_every_engine(anywhere: Any) -> None:
     assert not any(value in json.dumps(results[0].to_json_dict()) for value in ("flu", "asthma", "8001"))
 
 
-def test_facts_are_counted_by_a_runtime_parameter(anywhere: Any) -> None:
+def test_knowledge_can_be_a_runtime_parameter(anywhere: Any) -> None:
     expectation = ExpectTableMaximumDisclosureToBeLessThan(
         quasi_identifiers=["zip"], sensitive="disease", knowledge={"$PARAMETER": "k"}, below=0.9
     )

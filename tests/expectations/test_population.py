@@ -1,4 +1,4 @@
-"""A metric that compares with a second table: found beside the batch, in the project, or in a file."""
+"""The population of an expectation: a table of the same database, an asset of the project, or a file."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -117,7 +117,7 @@ def test_a_file_and_an_asset_of_another_source(expectation: Any, tmp_path: Path)
         assert "not evaluated" in result.exception_info["exception_message"]
 
 
-def test_an_asset_of_several_batches_is_no_population(expectation: Any, tmp_path: Path) -> None:
+def test_an_asset_of_several_batches_raises_an_error(expectation: Any, tmp_path: Path) -> None:
     """GX would hand over the last file, and call it all of them."""
     for number in (1, 2):
         REGISTER.to_csv(tmp_path / f"register_{number}.csv", index=False)

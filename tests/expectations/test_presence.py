@@ -1,4 +1,4 @@
-"""Presence as expectations: the second table beside the batch on every engine, and nothing listed in results."""
+"""Presence as expectations: the population on every engine, and no hierarchy or marginal in results."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from privacy_plugin.expectations import (
     ExpectTableKMapToBeAtLeast,
     ExpectTablePresenceConfidenceToBeAtLeast,
 )
-from privacy_plugin.expectations.suite import suite_of
+from privacy_plugin.expectations.suite import build_suite
 from tests.expectations.two_tables import Placed, everywhere, on_pandas
 
 REGISTER = pd.DataFrame({"age": [30, 30, 30, 30, 41, 41, 55, 55], "zip": ["zq01"] * 4 + ["zq02"] * 4})
@@ -46,7 +46,7 @@ def test_the_second_table_on_every_engine(engine: Placed, tmp_path: Path) -> Non
     )
 
 
-def test_rows_that_the_population_lacks_are_not_evaluated(tmp_path: Path) -> None:
+def test_rows_missing_from_the_population_are_not_evaluated(tmp_path: Path) -> None:
     batch, population = on_pandas(VISITS, REGISTER, tmp_path)
     REGISTER.iloc[2:].assign(age=REGISTER["age"].astype(float)).to_parquet(tmp_path / "register.parquet")
     ask = ExpectTableDeltaPresenceToBeBetween(quasi_identifiers=QI, population=population, between=[0, 1])
@@ -58,7 +58,7 @@ def test_rows_that_the_population_lacks_are_not_evaluated(tmp_path: Path) -> Non
     assert "zq" not in json.dumps(result.exception_info)
 
 
-def test_results_list_neither_hierarchies_nor_marginals(tmp_path: Path) -> None:
+def test_results_contain_neither_hierarchies_nor_marginals(tmp_path: Path) -> None:
     batch, population = on_pandas(VISITS, REGISTER, tmp_path)
     presence = ExpectTableDeltaPresenceToBeBetween(
         quasi_identifiers=QI, population=population, hierarchies={"zip": ZIPS}, between=[0, 1]
@@ -69,13 +69,13 @@ def test_results_list_neither_hierarchies_nor_marginals(tmp_path: Path) -> None:
     for expectation in (presence, confidence):
         result = batch.validate(expectation)
         assert result.success is True
-        told = json.dumps(result.to_json_dict())
-        assert "zq0" not in told
-        assert "withheld" in told
+        stored = json.dumps(result.to_json_dict())
+        assert "zq0" not in stored
+        assert "withheld" in stored
         type(expectation)(**result.expectation_config.kwargs)  # a stored result is read back
 
 
-def test_fields_are_held_to_the_rules_of_requirements() -> None:
+def test_fields_are_checked_by_the_rules_of_requirements() -> None:
     common: dict[str, Any] = {"quasi_identifiers": QI, "population": "register"}
     for wrong in (
         {"between": [0.5, 0.1]},
@@ -91,7 +91,7 @@ def test_fields_are_held_to_the_rules_of_requirements() -> None:
             ExpectTablePresenceConfidenceToBeAtLeast(quasi_identifiers=QI, **{**good, **wrong})
 
 
-def test_a_policy_becomes_a_suite_that_knows_what_generalized_values_mean(tmp_path: Path) -> None:
+def test_a_suite_has_the_hierarchies_of_the_policy(tmp_path: Path) -> None:
     policy = pp.Policy.from_dict(
         {
             "dataset": "visits",
@@ -107,7 +107,7 @@ def test_a_policy_becomes_a_suite_that_knows_what_generalized_values_mean(tmp_pa
     general = VISITS.assign(zip="zq0*")
     asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("frames").add_dataframe_asset("visits")
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": general})
-    result = batch.validate(suite_of(policy, name="visits"))
+    result = batch.validate(build_suite(policy, name="visits"))
     assert result.success, result
     assert len(result.results) == 3
     assert policy.judge(general, population=REGISTER).passed

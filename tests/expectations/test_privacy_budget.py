@@ -50,14 +50,14 @@ def test_a_release_is_recognized_on_every_engine(anywhere: Any) -> None:
     "wrong",
     [{}, {"at_most": 1, "below": 1}, {"at_least": 1}, {"at_most": 1, "delta": 2}, {"at_most": 1, "unit": "row"}],
 )
-def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
+def test_invalid_budgets_raise_an_error(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ExpectTablePrivacyBudgetToBeAtMost(privacy_unit="row", **wrong)
     with pytest.raises(ValidationError):
         ExpectTablePrivacyBudgetToBeAtMost(at_most=1)
 
 
-def test_a_policy_becomes_a_suite_that_asks_the_ledger() -> None:
+def test_a_suite_uses_the_ledger() -> None:
     policy = pp.Policy.from_dict(
         {
             "dataset": "visits",

@@ -12,7 +12,7 @@ import pytest
 
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.expectations.checkpoint import run_suite
-from privacy_plugin.expectations.suite import META, declare, declared, suite_of
+from privacy_plugin.expectations.suite import META, build_suite, declare_expectations, declared_expectations
 from privacy_plugin.policy.policy import Policy
 from tests.expectations.examples import POLICY, frame
 
@@ -30,7 +30,7 @@ def policy(**changes: Any) -> Policy:
     return Policy.from_dict({**given, **changes})
 
 
-def test_a_suite_has_the_columns_and_one_expectation_a_requirement() -> None:
+def test_a_suite_has_the_columns_and_one_expectation_per_requirement() -> None:
     suite = POLICY.to_expectation_suite(name="release")
     assert suite.name == "release"
     assert [expectation.expectation_type for expectation in suite.expectations] == [
@@ -40,18 +40,18 @@ def test_a_suite_has_the_columns_and_one_expectation_a_requirement() -> None:
         "expect_table_t_closeness_to_be_at_most",
         "expect_table_reidentification_risk_to_be_at_most",
     ]
-    assert len(declared(suite) or []) == 5
+    assert len(declared_expectations(suite) or []) == 5
     assert suite.meta[META]["policy_digest"] == POLICY.digest
 
 
-def test_every_part_of_a_requirement_arrives() -> None:
+def test_expectations_have_every_part_of_a_requirement() -> None:
     requirements = [
         {"l_diversity": {"variant": "recursive", "c": 2.5, "above": 1}},
         {"t_closeness": {"ground": HIERARCHY, "below": "1/3"}},
         {"reidentification_risk": {"variant": "share_at_risk", "threshold": 0.2, "at_most": 0.05}},
         {"preset": "k11"},
     ]
-    suite = suite_of(policy(requirements=requirements), name="all")
+    suite = build_suite(policy(requirements=requirements), name="all")
     stated = [expectation.configuration.kwargs for expectation in suite.expectations[1:]]
     roles = {"quasi_identifiers": ["age", "zip"]}
     assert stated == [
@@ -65,42 +65,42 @@ def test_every_part_of_a_requirement_arrives() -> None:
 
 def test_equal_requirements_become_one_expectation() -> None:
     """GX treats a suite as a set and drops the second silently, which would look like a loss."""
-    suite = suite_of(policy(requirements=[{"preset": "k5"}, {"k_anonymity": {"at_least": 5}}]), name="twice")
-    assert len(suite.expectations) == len(declared(suite) or []) == 2
+    suite = build_suite(policy(requirements=[{"preset": "k5"}, {"k_anonymity": {"at_least": 5}}]), name="twice")
+    assert len(suite.expectations) == len(declared_expectations(suite) or []) == 2
 
 
-def test_a_unit_reaches_the_expectations_and_refuses_theories_of_rows() -> None:
+def test_a_unit_is_passed_to_the_expectations() -> None:
     columns = {"person": "unit", "age": "quasi_identifier", "disease": "sensitive"}
-    suite = suite_of(policy(columns=columns), name="people")
+    suite = build_suite(policy(columns=columns), name="people")
     assert suite.expectations[1].unit == "person"
-    with pytest.raises(PolicyError, match=r"l_diversity.* cannot become an expectation.*one row per person"):
-        suite_of(policy(columns=columns, requirements=[{"l_diversity": {"at_least": 2}}]), name="people")
+    with pytest.raises(PolicyError, match=r"cannot build an expectation from l_diversity.*one row per person"):
+        build_suite(policy(columns=columns, requirements=[{"l_diversity": {"at_least": 2}}]), name="people")
 
 
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
         (["age", "zip", "disease", "phone"], "'phone' has no role"),
-        (["age", "zip", "disease", "name"], "'name' identifies people"),
-        (["age", "zip"], "'disease' is declared as sensitive but not in the table"),
+        (["age", "zip", "disease", "name"], "the identifier column 'name' is still in the table"),
+        (["age", "zip"], "'disease' has the role sensitive but is not in the table"),
     ],
 )
 def test_columns_are_judged_as_the_gate_judges_them(columns: list[str], problem: str) -> None:
     data = frame([("x",) * len(columns)] * 2, columns)
     assert POLICY.judge(data).passed is False
-    outcome = run_suite(data, suite_of(policy(), name="columns"))
+    outcome = run_suite(data, build_suite(policy(), name="columns"))
     assert outcome.success is False
     assert (outcome.evaluated, outcome.declared) == (2, 2)
     assert any(problem in reason for reason in outcome.reasons)
 
 
-def test_an_index_that_may_name_people_fails_with_the_columns() -> None:
+def test_an_index_of_names_fails_the_columns_expectation() -> None:
     data = frame([("x",) * 3] * 2, ["age", "zip", "disease"])
-    suite = suite_of(policy(), name="columns")
+    suite = build_suite(policy(), name="columns")
     assert run_suite(data, suite).success
     outcome = run_suite(data.set_axis(["Ada", "Bob"]), suite)
     assert outcome.success is False
-    assert any("more than a numbering of its rows" in reason for reason in outcome.reasons)
+    assert any("more than row numbers" in reason for reason in outcome.reasons)
 
 
 _ELSEWHERE = """
@@ -124,7 +124,7 @@ for name, suite in (("early", early), ("late", context.suites.get("privacy of vi
 """
 
 
-def test_a_stored_suite_survives_into_a_new_process_and_losses_are_noticed(tmp_path: Path) -> None:
+def test_a_stored_suite_is_complete_in_a_new_process_or_fails(tmp_path: Path) -> None:
     """GX loses our expectations when it loads a suite before they are imported, and calls the rest a success."""
     context = gx.get_context(mode="file", project_root_dir=tmp_path)
     suite = policy(
@@ -137,29 +137,29 @@ def test_a_stored_suite_survives_into_a_new_process_and_losses_are_noticed(tmp_p
     command = [sys.executable, "-c", _ELSEWHERE, str(tmp_path), str(tmp_path / "visits.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = {}
+    outcomes: dict[str, Any] = {}
     for line in done.stdout.splitlines():
         if line.startswith("{"):
-            told |= json.loads(line)
-    assert told["plain_gx"] == [True, 1]
-    assert told["early"][:3] == [False, 0, 3]
-    assert "3 of 3 declared expectations are not in the suite" in told["early"][3][0]
-    assert told["late"][:3] == [False, 4, 3]
-    assert ["k-anonymity is 2" in reason for reason in told["late"][3]] == [True]
+            outcomes |= json.loads(line)
+    assert outcomes["plain_gx"] == [True, 1]
+    assert outcomes["early"][:3] == [False, 0, 3]
+    assert "3 of 3 declared expectations are not in the suite" in outcomes["early"][3][0]
+    assert outcomes["late"][:3] == [False, 4, 3]
+    assert ["k-anonymity is 2" in reason for reason in outcomes["late"][3]] == [True]
 
 
-def test_a_suite_that_was_changed_is_noticed_until_it_is_declared_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_changed_suite_fails_until_it_is_declared_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
     suite = policy(requirements=[{"k_anonymity": {"at_least": 5}}]).to_expectation_suite()
     suite.expectations[1].at_least = 1
     assert run_suite(frame(), suite).success is False
     assert "1 of 2 declared expectations are not in the suite" in run_suite(frame(), suite).reasons[0]
-    assert run_suite(frame(), declare(suite)).success is True
+    assert run_suite(frame(), declare_expectations(suite)).success is True
     del suite.expectations[1]
     assert run_suite(frame(), suite).success is False
 
 
-def test_a_suite_that_declares_nothing_is_closed() -> None:
+def test_a_suite_without_declarations_fails() -> None:
     empty = gx.ExpectationSuite(name="empty")
-    assert "does not say what it declares" in run_suite(frame(), empty).reasons[0]
-    assert run_suite(frame(), declare(empty)).success is False
+    assert "does not declare its expectations" in run_suite(frame(), empty).reasons[0]
+    assert run_suite(frame(), declare_expectations(empty)).success is False

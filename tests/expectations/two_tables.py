@@ -1,4 +1,4 @@
-"""A batch and a second table beside it, in each of the engines of Great Expectations."""
+"""A batch and its population, in each of the engines of Great Expectations."""
 
 from collections.abc import Callable
 from pathlib import Path

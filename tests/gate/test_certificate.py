@@ -12,12 +12,12 @@ import privacy_plugin as pp
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate import certificate as certificate_module
 from privacy_plugin.gate.certificate import Certificate, require_certificate
-from privacy_plugin.gate.signing import KEY_VARIABLE, signature
+from privacy_plugin.gate.signing import KEY_VARIABLE, sign
 from privacy_plugin.sources import open_source
 from tests.certificates import FRAME, GIVEN, KEY, POLICY, refused, store_of
 
 
-def test_exactly_the_judged_data_may_leave(tmp_path):
+def test_exactly_the_judged_data_may_be_released(tmp_path):
     store = store_of(tmp_path)
     assert store.require(POLICY, open_source(FRAME)).passed
     reordered = FRAME.sample(frac=1, random_state=3)[["disease", "age"]]
@@ -54,7 +54,7 @@ def test_another_process_with_the_same_key_agrees(tmp_path):
         lambda f: f.assign(disease=f["disease"].to_numpy()[::-1]),
     ],
 )
-def test_data_that_changed_after_its_checks_may_not_leave(tmp_path, change):
+def test_data_changed_after_its_checks_may_not_be_released(tmp_path, change):
     refused(store_of(tmp_path), frame=change(FRAME), words="changed after")
 
 
@@ -66,20 +66,20 @@ def test_data_that_changed_after_its_checks_may_not_leave(tmp_path, change):
         lambda f: f.drop(columns="disease"),
     ],
 )
-def test_a_release_has_the_judged_columns_and_no_other(tmp_path, change):
-    """The fingerprint covers the released columns only: a copy with the names beside them would match it."""
+def test_a_release_has_exactly_the_judged_columns(tmp_path, change):
+    """The fingerprint covers the released columns only: a copy with an additional column of names would match it."""
     refused(store_of(tmp_path), frame=change(FRAME), words="exactly the columns")
 
 
-def test_without_a_certificate_nothing_leaves(tmp_path):
+def test_without_a_certificate_nothing_is_released(tmp_path):
     store = pp.CertificateStore(tmp_path / "not" / "made", key=KEY)
-    refused(store, words="no gate has judged dataset 'visits'")
+    refused(store, words="no certificate for dataset 'visits'")
     refused(store, partition="2024-01", words="partition '2024-01' of dataset 'visits'")
     with pytest.raises(CertificateError):
         require_certificate(None, policy=POLICY, staged=open_source(FRAME), key=KEY)
 
 
-def test_a_refusal_takes_the_place_of_an_older_certificate(tmp_path):
+def test_a_refusal_replaces_an_older_certificate(tmp_path):
     store = store_of(tmp_path)
     bad = FRAME.assign(age=[1, 2, 3, 4])
     certificate = store.record(POLICY.judge(bad, fingerprint=True))
@@ -88,7 +88,7 @@ def test_a_refusal_takes_the_place_of_an_older_certificate(tmp_path):
     refused(store, words="is closed")  # even the older data has to be judged again
 
 
-def test_a_table_that_could_not_be_judged_leaves_a_refusal(tmp_path):
+def test_a_table_that_could_not_be_judged_records_a_refusal(tmp_path):
     store = store_of(tmp_path, frame=FRAME.assign(phone="1"))
     refused(store, frame=FRAME.assign(phone="1"), words="column 'phone' has no role")
 
@@ -103,15 +103,15 @@ OTHER_POLICIES = [
 
 
 @pytest.mark.parametrize("given", OTHER_POLICIES)
-def test_a_certificate_of_another_policy_is_no_certificate(tmp_path, given):
+def test_a_certificate_of_another_policy_is_rejected(tmp_path, given):
     refused(store_of(tmp_path), policy=pp.Policy.from_dict(given), words="another policy digest")
 
 
-def test_a_certificate_of_another_partition_or_dataset_is_no_certificate(tmp_path):
+def test_a_certificate_of_another_partition_or_dataset_is_rejected(tmp_path):
     store = store_of(tmp_path, partition="2024-01")
     assert store.require(POLICY, open_source(FRAME), partition="2024-01").passed
     for other in ("2024-02", None, ""):
-        refused(store, partition=other, words="no gate has judged")
+        refused(store, partition=other, words="no certificate for")
         january = store.path("visits", "2024-01")
         store.path("visits", other).write_bytes(january.read_bytes())
         refused(store, partition=other, words="another partition")
@@ -120,12 +120,12 @@ def test_a_certificate_of_another_partition_or_dataset_is_no_certificate(tmp_pat
     refused(store, policy=policy, words="another dataset")
 
 
-def test_a_certificate_of_another_version_of_the_package_is_no_certificate(tmp_path, monkeypatch):
+def test_a_certificate_of_another_package_version_is_rejected(tmp_path, monkeypatch):
     """What a later version finds, an earlier one may have missed."""
     store = store_of(tmp_path)
     own = certificate_module.version
     monkeypatch.setattr(certificate_module, "version", lambda name: "9.9" if name == "privacy-plugin" else own(name))
-    refused(store, words="another version of privacy-plugin")
+    refused(store, words="another version or build of privacy-plugin")
     store_of(tmp_path)
     assert store.require(POLICY, open_source(FRAME)).passed
 
@@ -133,30 +133,30 @@ def test_a_certificate_of_another_version_of_the_package_is_no_certificate(tmp_p
 BY_PEOPLE = pp.Policy.from_dict({**GIVEN, "columns": {**GIVEN["columns"], "name": "unit"}})
 
 
-def test_a_certificate_of_an_earlier_build_says_what_to_do(tmp_path):
+def test_a_certificate_of_an_earlier_build_is_rejected_with_advice(tmp_path):
     """Such a one did not name yet whose the rows are, which must not sound as if those had changed."""
     people = FRAME.assign(name=["a", "b", "c", "d"])
     issued = store_of(tmp_path, frame=people, policy=BY_PEOPLE).find("visits")
     earlier = {name: value for name, value in issued.content.items() if name != "people_fingerprint"} | {"format": 1}
-    certificate = Certificate(content=earlier, signature=signature(earlier, KEY))
-    with pytest.raises(CertificateError, match="another build of this one; judge this table again"):
+    certificate = Certificate(content=earlier, signature=sign(earlier, KEY))
+    with pytest.raises(CertificateError, match="another version or build of privacy-plugin; judge this table again"):
         require_certificate(
             certificate, policy=BY_PEOPLE, staged=open_source(FRAME), judged=open_source(people), key=KEY
         )
 
 
-def test_a_certificate_binds_whose_the_rows_are(tmp_path):
+def test_a_certificate_covers_the_unit_of_the_rows(tmp_path):
     people = FRAME.assign(name=["a", "b", "c", "d"])
     store = store_of(tmp_path, frame=people, policy=BY_PEOPLE)
     staged = open_source(FRAME)
     assert store.require(BY_PEOPLE, staged, judged=open_source(people)).passed
-    with pytest.raises(CertificateError, match="the release needs the table that has it"):
+    with pytest.raises(CertificateError, match="pass the table with that column"):
         store.require(BY_PEOPLE, staged)
-    with pytest.raises(CertificateError, match="do not belong to the people who were judged"):
+    with pytest.raises(CertificateError, match="rows belong to other people"):
         store.require(BY_PEOPLE, staged, judged=open_source(people.assign(name="a")))
 
 
-def test_no_digest_lets_others_try_whose_the_rows_are(tmp_path):
+def test_sealed_digests_cannot_be_tested_without_the_key(tmp_path):
     """A certificate goes with its release: of k people in a class, k! guesses would tell whose value is whose."""
     people = FRAME.assign(name=["a", "b", "c", "d"])
     register = pd.DataFrame({"age": [30, 41] * 3})
@@ -167,19 +167,19 @@ def test_no_digest_lets_others_try_whose_the_rows_are(tmp_path):
     for judged, others, asked in ((people, None, policy), (FRAME, register, compared)):
         verdict = asked.judge(judged, population=others, fingerprint=True)
         hidden = verdict.people_fingerprint or verdict.population_fingerprint
-        told = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
-        assert hidden.digest not in told
-        assert verdict.fingerprint.digest in told
+        written = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+        assert hidden.digest not in written
+        assert verdict.fingerprint.digest in written
 
 
-def test_the_digest_of_a_refused_table_is_not_told(tmp_path):
+def test_a_refusal_contains_no_digest_of_the_table(tmp_path):
     strict = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_anonymity": {"at_least": 50}}]})
     verdict = strict.judge(FRAME, fingerprint=True)
-    told = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
-    assert verdict.fingerprint.digest not in told
+    written = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+    assert verdict.fingerprint.digest not in written
 
 
-def test_a_certificate_binds_the_population(tmp_path):
+def test_a_certificate_covers_the_population(tmp_path):
     register = pd.DataFrame({"age": [30, 41] * 3})
     policy = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_map": {"at_least": 3}}]})
     store = pp.CertificateStore(tmp_path, key=KEY)
@@ -187,19 +187,19 @@ def test_a_certificate_binds_the_population(tmp_path):
     staged = open_source(FRAME)
     named = register.assign(name="not compared with")
     assert store.require(policy, staged, population=open_source(named)).passed
-    with pytest.raises(CertificateError, match="the release needs it too"):
+    with pytest.raises(CertificateError, match="pass it to the release too"):
         store.require(policy, staged)
-    with pytest.raises(CertificateError, match="not the one that was compared with"):
+    with pytest.raises(CertificateError, match="the population changed after the privacy checks"):
         store.require(policy, staged, population=open_source(register[:5]))
 
 
-def test_a_pass_without_a_fingerprint_is_not_signed(tmp_path):
+def test_a_passed_verdict_without_a_fingerprint_is_not_signed(tmp_path):
     with pytest.raises(CertificateError, match="without a fingerprint"):
         pp.CertificateStore(tmp_path, key=KEY).record(POLICY.judge(FRAME))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_certificate_holds_what_was_verified_and_no_value(tmp_path):
+def test_a_certificate_contains_no_value_of_the_table(tmp_path):
     frame = pd.DataFrame({"age": ["marker"] * 2, "disease": ["marker"] * 2})
     certificate = pp.CertificateStore(tmp_path, key=KEY).record(POLICY.judge(frame, fingerprint=True))
     assert "marker" not in certificate.to_json()

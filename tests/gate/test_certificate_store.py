@@ -11,7 +11,7 @@ from privacy_plugin.errors import CertificateError
 from tests.certificates import FRAME, KEY, POLICY, store_of
 
 
-def test_the_store_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_certificates_are_written_atomically(tmp_path, monkeypatch):
     store = store_of(tmp_path)
     before = store.path("visits").read_bytes()
 
@@ -19,12 +19,12 @@ def test_the_store_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         raise OSError("the disk is full")
 
     monkeypatch.setattr(os, "replace", fails)
-    with pytest.raises(CertificateError, match=r"cannot be written .*: OSError"):
+    with pytest.raises(CertificateError, match=r"cannot write the certificate .*: OSError"):
         store.record(POLICY.judge(FRAME.assign(age=1), fingerprint=True))
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
-def test_many_gates_may_write_at_once(tmp_path):
+def test_concurrent_gates_write_complete_certificates(tmp_path):
     store = pp.CertificateStore(tmp_path, key=KEY)
     verdict = POLICY.judge(FRAME, fingerprint=True)
     with ThreadPoolExecutor(8) as pool:
@@ -34,7 +34,7 @@ def test_many_gates_may_write_at_once(tmp_path):
     assert store.find("visits", "1").passed
 
 
-def test_names_of_any_characters_have_files_of_their_own(tmp_path):
+def test_names_with_any_characters_have_separate_files(tmp_path):
     store = pp.CertificateStore(tmp_path, key=KEY)
     names = ["../visits", "a/b", "a-b", "a b", "é" * 300, "", "CON"]
     paths = {store.path(name, partition) for name in names for partition in (None, "", "../x", "None")}

@@ -64,7 +64,7 @@ def changing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Changin
         engine.dispose()
 
 
-def test_what_is_released_was_judged(changing: Changing, tmp_path: Path) -> None:
+def test_a_changing_view_releases_only_judged_rows(changing: Changing, tmp_path: Path) -> None:
     """However many reads the harmless rows last, the others are never released."""
     outcomes = set()
     for harmless_reads in range(6):
@@ -84,7 +84,7 @@ def test_what_is_released_was_judged(changing: Changing, tmp_path: Path) -> None
     assert outcomes == {(False, None), (True, None), (True, 6)}
 
 
-def test_one_snapshot_has_one_state(changing: Changing) -> None:
+def test_a_snapshot_of_a_changing_view_is_constant(changing: Changing) -> None:
     source = pp.sql_table(changing(1), "judged")
     with source.snapshot() as held:
         answers = {(held.frequencies(["age"]).rows, len(held.frequencies(["age"]).counts)) for _ in range(3)}
@@ -94,7 +94,7 @@ def test_one_snapshot_has_one_state(changing: Changing) -> None:
         assert len(held.frequencies(["age"]).counts) == 6
 
 
-def test_a_query_is_as_changing_as_what_it_reads(changing: Changing) -> None:
+def test_a_query_on_a_changing_view_is_copied(changing: Changing) -> None:
     engine = changing(1)
     view = sa.table("judged", sa.column("age"), sa.column("disease"))
     for query in (sa.select(view).where(view.c.age >= 0), sa.text("SELECT * FROM judged")):
@@ -103,7 +103,7 @@ def test_a_query_is_as_changing_as_what_it_reads(changing: Changing) -> None:
         engine = changing(1)
 
 
-def test_nothing_stays_behind(changing: Changing) -> None:
+def test_no_copy_of_a_view_remains(changing: Changing) -> None:
     engine = changing(100)
     with engine.connect() as connection:
         source = pp.sql_table(connection, "judged")
@@ -114,7 +114,7 @@ def test_nothing_stays_behind(changing: Changing) -> None:
     assert not [name for name in names if str(name).startswith("privacy_plugin")]
 
 
-def test_dates_of_a_view_are_dates_in_its_copy(tmp_path: Path) -> None:
+def test_a_copied_view_keeps_date_types(tmp_path: Path) -> None:
     """SQLite's copies forget declared types."""
     engine = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
     with engine.begin() as connection:

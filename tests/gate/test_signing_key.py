@@ -24,7 +24,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_key_is_made_once_for_its_user_only(home):
+def test_the_key_file_is_created_once_and_private(home):
     key = signing_key()
     path = home / "privacy_plugin" / "signing.key"
     assert (len(key), key) == (32, signing_key())
@@ -32,27 +32,27 @@ def test_the_key_is_made_once_for_its_user_only(home):
     assert [file.name for file in path.parent.iterdir()] == ["signing.key"]
 
 
-def test_a_key_that_others_can_read_proves_nothing(home):
+def test_a_key_file_readable_by_others_is_rejected(home):
     signing_key()
     (home / "privacy_plugin" / "signing.key").chmod(0o644)
-    with pytest.raises(CertificateError, match=f"others can read .* or set {KEY_VARIABLE}"):
+    with pytest.raises(CertificateError, match=f"other users can read .* or set {KEY_VARIABLE}"):
         signing_key()
 
 
-def test_a_damaged_key_is_not_used(home):
+def test_a_damaged_key_file_is_rejected(home):
     signing_key()
     (home / "privacy_plugin" / "signing.key").write_bytes(b"short")
     with pytest.raises(CertificateError, match="damaged"):
         signing_key()
 
 
-def test_a_key_that_cannot_be_kept_is_told(home):
+def test_an_unwritable_key_folder_raises_an_error(home):
     (home / "privacy_plugin").write_text("a file where the folder should be")
     with pytest.raises(CertificateError, match=KEY_VARIABLE):
         signing_key()
 
 
-def test_whoever_comes_first_makes_the_key(home):
+def test_concurrent_processes_create_one_key(home):
     script = "from privacy_plugin.gate.signing import signing_key; print(signing_key().hex())"
     runs = [subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
@@ -62,7 +62,7 @@ def test_whoever_comes_first_makes_the_key(home):
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file away")
-def test_a_key_that_belongs_to_another_proves_nothing(home):
+def test_a_key_file_of_another_user_is_rejected(home):
     signing_key()
     os.chown(home / "privacy_plugin" / "signing.key", 12345, 12345)
     with pytest.raises(CertificateError, match=f"belongs to another user; set {KEY_VARIABLE} instead"):
@@ -70,7 +70,7 @@ def test_a_key_that_belongs_to_another_proves_nothing(home):
 
 
 @pytest.mark.parametrize("given", ["", "settings"])
-def test_no_key_is_made_in_the_folder_one_happens_to_work_in(tmp_path, monkeypatch, given):
+def test_no_key_is_created_in_the_working_directory(tmp_path, monkeypatch, given):
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", given)
     monkeypatch.setenv("HOME", "home")
@@ -80,13 +80,13 @@ def test_no_key_is_made_in_the_folder_one_happens_to_work_in(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_of_any_bytes_is_used(monkeypatch):
+def test_a_key_of_any_bytes_is_accepted(monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, os.fsdecode(bytes(range(200, 232))))
     assert signing_key() == bytes(range(200, 232))
 
 
 @pytest.mark.parametrize("key", [b"", b"short", "0123456789abcdef0123", None])
-def test_a_key_that_can_be_guessed_is_refused(key):
+def test_a_weak_key_is_rejected(key):
     verdict = POLICY.judge(FRAME, fingerprint=True)
     with pytest.raises(CertificateError, match="at least 16"):
         issue(verdict, key=key)
@@ -96,13 +96,13 @@ PLAIN_KEYS = ["", "short", "fifteen letters", " " * 40, "changeme" * 4, "a" * 30
 
 
 @pytest.mark.parametrize("given", PLAIN_KEYS)
-def test_a_short_key_of_the_environment_is_refused(monkeypatch, tmp_path, given):
+def test_a_short_key_of_the_environment_is_rejected(monkeypatch, tmp_path, given):
     monkeypatch.setenv(KEY_VARIABLE, given)
     with pytest.raises(CertificateError, match="too short"):
         pp.CertificateStore(tmp_path)
 
 
-def test_no_random_key_of_the_stated_length_is_refused(monkeypatch):
+def test_random_keys_of_the_required_length_are_accepted(monkeypatch):
     drawn = random.Random(7)
     for _ in range(2_000):
         given = f"{drawn.getrandbits(64):016x}"

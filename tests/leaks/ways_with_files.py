@@ -191,7 +191,7 @@ def a_hierarchy_file_that_lists_a_value_twice(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way(*DOORS, says="the certificate cannot be written")
+@way(*DOORS, says="cannot write the certificate")
 def a_place_that_cannot_be_written(folder: Path) -> Scene:
     """Where a run would write a file there is a folder, and a file where it would keep certificates."""
     for name in ("released/release.csv", "written/report.html", "written/change.html"):
@@ -232,7 +232,7 @@ def plans_that_do_not_fit(folder: Path) -> Scene:
     )
 
 
-@way("python", says="the certificate cannot be read")
+@way("python", says="cannot read the certificate")
 def a_certificate_that_cannot_be_read(folder: Path) -> Scene:
     """The place of the next certificate holds something else."""
     store = pp.CertificateStore(folder.parent / "given" / "certificates", key=b"a key of thirty-two bytes or more")

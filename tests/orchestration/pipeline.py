@@ -153,7 +153,7 @@ def made_elsewhere(name: str, **arguments: Any) -> dg.AssetsDefinition:
 def gate_and_release(
     pipeline: Pipeline, asset: Any, *, via: Via = "native", name: str = "release", **arguments: Any
 ) -> list[Any]:
-    """The checks of an asset and its release, told the same."""
+    """The checks of an asset and its release, with the same arguments."""
     common: dict[str, Any] = {"asset": asset, "policy": pipeline.policy, **arguments}
     return [build_privacy_checks(via=via, **common), build_release_asset(name=name, **common)]
 
@@ -170,7 +170,7 @@ def anonymizing(pipeline: Pipeline, frame: pd.DataFrame | None = None, **argumen
 
 
 def with_the_table_as_it_is(pipeline: Pipeline) -> Pipeline:
-    """The raw table beside the generalized one, with a gate and a release of its own."""
+    """The raw table and the generalized one, each with a gate and a release."""
     pipeline.definitions += [
         build_candidate_asset(name="as_is", asset="raw", table="raw", policy=pipeline.policy),
         *gate_and_release(pipeline, "as_is", table="as_is", name="as_is_release"),
@@ -189,7 +189,7 @@ def judging(
 
 
 def outcome(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
-    """Return what every check said."""
+    """Return the result of every check."""
     return {evaluation.check_name: evaluation.passed for evaluation in result.get_asset_check_evaluations()}
 
 

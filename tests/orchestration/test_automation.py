@@ -53,33 +53,33 @@ def materialize_without_checks(pipeline: Pipeline) -> None:
     dg.materialize(pipeline.definitions, selection=selection, resources=pipeline.resources, instance=pipeline.instance)
 
 
-def test_passed_checks_of_the_newest_data(automatic: Pipeline) -> None:
+def test_passed_checks_of_the_newest_data_start_a_release(automatic: Pipeline) -> None:
     daemon = Daemon(automatic)
     assert automatic.run("judged").success
     assert daemon.asks()
 
 
-def test_checks_that_never_ran(automatic: Pipeline) -> None:
+def test_missing_checks_start_no_release(automatic: Pipeline) -> None:
     daemon = Daemon(automatic)
     materialize_without_checks(automatic)
     assert not daemon.asks()
 
 
-def test_failed_checks(automatic: Pipeline) -> None:
+def test_failed_checks_start_no_release(automatic: Pipeline) -> None:
     daemon = Daemon(automatic)
     automatic.write("judged", unsafe_rows())
     assert not automatic.run("judged").success
     assert not daemon.asks()
 
 
-def test_checks_older_than_the_data(automatic: Pipeline) -> None:
+def test_outdated_checks_start_no_release(automatic: Pipeline) -> None:
     assert automatic.run("judged", "release").success
     daemon = Daemon(automatic)
     materialize_without_checks(automatic)
     assert not daemon.asks()
 
 
-def test_a_register_that_dagster_does_not_know_of_keeps_nobody_waiting(automatic: Pipeline) -> None:
+def test_an_unmaterialized_population_does_not_block_the_release(automatic: Pipeline) -> None:
     automatic.policy = Policy.from_dict(policy_dict(requirements=[{"k_map": {"at_least": 3}}]))
     automatic.write("register", safe_rows().drop(columns="disease"))
     judging(automatic, population_table="register")
@@ -89,7 +89,7 @@ def test_a_register_that_dagster_does_not_know_of_keeps_nobody_waiting(automatic
     assert automatic.run("release").success
 
 
-def test_plain_eager_would_ask(automatic: Pipeline) -> None:
+def test_plain_eager_would_start_a_release(automatic: Pipeline) -> None:
     """What the condition adds: without it, the release of unchecked data is asked for (and refuses by itself)."""
     daemon = Daemon(with_condition(automatic, dg.AutomationCondition.eager()))
     materialize_without_checks(automatic)

@@ -49,7 +49,7 @@ def loaded(policy: dict[str, Any], given: dict[str, Any]) -> Iterator[dg.Definit
             yield defs
 
 
-def test_months_of_a_column_of_dates(any_pipeline: Pipeline) -> None:
+def test_monthly_partitions_of_a_date_column(any_pipeline: Pipeline) -> None:
     """The date picks the month and stays in the house; its days are no part of what is released."""
     days = [f"2024-0{1 + i % 2}-{1 + i % 28:02d}" for i in range(80)]
     any_pipeline.write("raw", raw_rows(80).assign(day=days))
@@ -64,7 +64,7 @@ def test_months_of_a_column_of_dates(any_pipeline: Pipeline) -> None:
     assert any_pipeline.read("release_2024-01-01") is None
 
 
-def test_one_bad_partition_keeps_none_of_the_others(pipeline: Pipeline) -> None:
+def test_a_failed_partition_does_not_block_the_others(pipeline: Pipeline) -> None:
     """Judged as it is; the bad one is refused in its own run, and when only its release is asked for."""
     pipeline.write("raw", pd.concat([safe_rows().assign(clinic="north"), unsafe_rows().assign(clinic="south")]))
     given = attributes(
@@ -87,7 +87,7 @@ def test_one_bad_partition_keeps_none_of_the_others(pipeline: Pipeline) -> None:
     assert pipeline.read("release_south") is None
 
 
-def test_a_table_a_partition(pipeline: Pipeline) -> None:
+def test_one_table_per_partition(pipeline: Pipeline) -> None:
     pipeline.write("raw_north", raw_rows())
     given = attributes(pipeline.url, **NAMES, source_table="raw_{partition}", partitions_def=CLINICS)
     with loaded(policy_dict(), given) as defs:
@@ -99,7 +99,7 @@ def test_a_table_a_partition(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("type_", ["daily", "weekly", "monthly"])
-def test_windows_of_time_in_yaml(type_: str) -> None:
+def test_time_windows_in_yaml(type_: str) -> None:
     given = yaml.safe_load(f"{{type: {type_}, start_date: '2024-01-01', timezone: Europe/Berlin}}")
     partitions = PartitionsModel(**given).definition()
     assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
@@ -110,14 +110,20 @@ def test_windows_of_time_in_yaml(type_: str) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"type": "static"}, "partition_keys, which is missing"),
-        ({"type": "static", "partition_keys": []}, "partition_keys, which is missing"),
-        ({"type": "daily"}, "start_date, which is missing"),
-        ({"type": "daily", "start_date": "2024-01-01", "partition_keys": ["a"]}, "start_date, not partition_keys"),
-        ({"type": "static", "partition_keys": ["a"], "start_date": "2024-01-01"}, "partition_keys, not start_date"),
+        ({"type": "static"}, "take partition_keys; add partition_keys"),
+        ({"type": "static", "partition_keys": []}, "take partition_keys; add partition_keys"),
+        ({"type": "daily"}, "take start_date; add start_date"),
+        (
+            {"type": "daily", "start_date": "2024-01-01", "partition_keys": ["a"]},
+            "take start_date; remove partition_keys",
+        ),
+        (
+            {"type": "static", "partition_keys": ["a"], "start_date": "2024-01-01"},
+            "take partition_keys; remove start_date",
+        ),
     ],
 )
-def test_partitions_that_lack_something(given: dict[str, Any], words: str) -> None:
+def test_incomplete_partitions_raise_an_error(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         PartitionsModel(**given).definition()
 

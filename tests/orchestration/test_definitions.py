@@ -45,22 +45,20 @@ def tables(folder: Path) -> set[str]:
     return found
 
 
-def test_it_loads_as_dagster_validates_it(module: ModuleType) -> None:
+def test_dagster_validates_the_definitions(module: ModuleType) -> None:
     dg.Definitions.validate_loadable(module.defs)
     jobs = {job.name for job in module.defs.resolve_all_job_defs()}
     assert {"release_as_is", "release_anonymized"} <= jobs
 
 
-def test_it_loads_with_a_policy_that_compares_with_the_register(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_with_a_population_loads(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = (*module.POLICY.requirements, require("k_map", at_least=11))
     comparing = replace(module.POLICY, requirements=asked)
     monkeypatch.setattr(Policy, "load", lambda _: comparing)
     dg.Definitions.validate_loadable(runpy.run_path(str(FILE))["defs"])
 
 
-def test_as_it_is_the_gate_refuses_and_nothing_is_released(module: ModuleType, folder: Path) -> None:
+def test_the_original_table_fails_and_is_not_released(module: ModuleType, folder: Path) -> None:
     result = module.defs.resolve_job_def("release_as_is").execute_in_process(raise_on_error=False)
     assert not result.success
     assert outcome(result)["k_anonymity"] is False
@@ -73,7 +71,7 @@ def test_as_it_is_the_gate_refuses_and_nothing_is_released(module: ModuleType, f
     assert "visits_as_is_release" not in tables(folder)
 
 
-def test_generalized_the_gate_passes_and_the_release_is_certified(module: ModuleType, folder: Path) -> None:
+def test_the_generalized_table_passes_and_is_certified(module: ModuleType, folder: Path) -> None:
     result = module.defs.resolve_job_def("release_anonymized").execute_in_process(raise_on_error=False)
     assert result.success, errors(result)
     assert all(outcome(result).values())
@@ -82,7 +80,7 @@ def test_generalized_the_gate_passes_and_the_release_is_certified(module: Module
     assert (folder / "output" / "reports" / "visits_anonymized.html").stat().st_size > 0
 
 
-def test_the_file_only_declares() -> None:
+def test_loading_the_definitions_reads_no_data() -> None:
     """No control flow, and one function: the asset that generates the data."""
     import ast
 

@@ -49,7 +49,7 @@ def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: 
 
 
 @pytest.mark.parametrize("method", [SYNTHESIZE, EPSILON_SAFE, RESPONSE], ids=lambda method: method["method"])
-def test_a_drawn_table_is_gated_and_released(
+def test_a_randomized_table_is_judged_and_released(
     any_pipeline: Pipeline, address: str, method: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     ledger = open_ledger(address)
@@ -63,20 +63,20 @@ def test_a_drawn_table_is_gated_and_released(
     (spend,) = ledger.entries()
     assert (spend.status, spend.private) == ("committed", True)
     (made,) = result.asset_materializations_for_node("drawn")
-    told = {name: value.value for name, value in made.metadata.items()}
-    assert told["epsilon"] == float(spend.budget.epsilon)
-    assert told["remaining epsilon"] == float(2 - spend.budget.epsilon)
-    assert told["privacy unit"] == "row"
-    assert told["account"]["assumptions"]
-    assert ("levels" in told) is (method is EPSILON_SAFE)
-    assert ("edges" in told) is (method is SYNTHESIZE)
-    assert ("keep" in told) is (method is RESPONSE)
+    facts = {name: value.value for name, value in made.metadata.items()}
+    assert facts["epsilon"] == float(spend.budget.epsilon)
+    assert facts["remaining epsilon"] == float(2 - spend.budget.epsilon)
+    assert facts["privacy unit"] == "row"
+    assert facts["account"]["assumptions"]
+    assert ("levels" in facts) is (method is EPSILON_SAFE)
+    assert ("edges" in facts) is (method is SYNTHESIZE)
+    assert ("keep" in facts) is (method is RESPONSE)
     record = written_down(pipeline, caplog)
     assert SECRET not in record
     assert "MARKER" not in record
 
 
-def test_a_red_table_is_released_as_randomized_cells(any_pipeline: Pipeline, address: str) -> None:
+def test_a_failing_table_is_released_by_randomized_response(any_pipeline: Pipeline, address: str) -> None:
     ledger = open_ledger(address)
     pipeline = drawing(any_pipeline, address, anonymize=RESPONSE)
     raw = build_privacy_checks(asset="raw", table="raw", policy=pipeline.policy)
@@ -98,7 +98,7 @@ def test_a_red_table_is_released_as_randomized_cells(any_pipeline: Pipeline, add
     assert ledger.spent(dataset="visits", unit="row").epsilon == 1
 
 
-def test_a_frame_is_handed_over_and_every_run_spends(pipeline: Pipeline, address: str) -> None:
+def test_every_run_on_a_frame_spends_budget(pipeline: Pipeline, address: str) -> None:
     ledger = open_ledger(address)
     pipeline = drawing(pipeline, address, table=False)
     for spent in (1, 2):
@@ -112,7 +112,7 @@ def test_a_frame_is_handed_over_and_every_run_spends(pipeline: Pipeline, address
     assert len(ledger.entries()) == 2
 
 
-def test_a_spent_budget_leaves_the_old_table_and_the_old_release(pipeline: Pipeline, address: str) -> None:
+def test_a_spent_budget_keeps_the_old_table_and_release(pipeline: Pipeline, address: str) -> None:
     open_ledger(address, epsilon=1)
     pipeline = drawing(pipeline, address)
     assert pipeline.run().success
@@ -123,7 +123,7 @@ def test_a_spent_budget_leaves_the_old_table_and_the_old_release(pipeline: Pipel
     assert (pipeline.read("drawn"), pipeline.read("release")) == (drawn, release)
 
 
-def test_rows_slipped_in_after_the_draw_close_the_gate(pipeline: Pipeline, address: str) -> None:
+def test_rows_added_after_the_draw_close_the_gate(pipeline: Pipeline, address: str) -> None:
     open_ledger(address)
     pipeline = drawing(pipeline, address)
     assert pipeline.run("drawn").success
@@ -154,7 +154,7 @@ def test_without_its_ledger_the_gate_is_closed(
 
 
 def test_a_test_generator_never_opens_the_gate(pipeline: Pipeline, address: str) -> None:
-    """Somebody draws with a fixed seed and puts the table where the drawn one belongs."""
+    """A table drawn with a fixed seed replaces the drawn table."""
     ledger = open_ledger(address)
     pipeline = drawing(pipeline, address)
     made = pp.synthesize(
@@ -170,7 +170,7 @@ def test_a_test_generator_never_opens_the_gate(pipeline: Pipeline, address: str)
     assert outcome(result)["privacy_budget_delta_0_01_privacy_unit_row"] is False
 
 
-def test_great_expectations_asks_the_same_ledger(pipeline: Pipeline, address: str) -> None:
+def test_great_expectations_uses_the_same_ledger(pipeline: Pipeline, address: str) -> None:
     open_ledger(address)
     pipeline = drawing(pipeline, address)
     pipeline.definitions[2] = build_privacy_checks(
@@ -181,7 +181,7 @@ def test_great_expectations_asks_the_same_ledger(pipeline: Pipeline, address: st
     assert outcome(result)["great_expectations"] is True
 
 
-def test_a_policy_that_cannot_be_met_is_refused_when_the_definitions_load() -> None:
+def test_an_infeasible_policy_raises_at_definition() -> None:
     given = policy_dict()
     del given["anonymize"]
     policy = pp.Policy.from_dict(given)
@@ -189,7 +189,7 @@ def test_a_policy_that_cannot_be_met_is_refused_when_the_definitions_load() -> N
         build_anonymized_asset(name="drawn", asset="raw", policy=policy)
 
 
-def test_a_component_draws_gates_and_releases_and_shows_no_address(
+def test_a_component_with_a_randomized_method_shows_no_url(
     pipeline: Pipeline, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_ledger(address)
@@ -208,7 +208,7 @@ def test_a_component_draws_gates_and_releases_and_shows_no_address(
             assert pipeline.read("release") == pipeline.read("anonymized")
 
 
-def test_an_address_of_the_environment_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_a_url_from_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("PRIVACY_PLUGIN_LEDGER", address)
     resource = BudgetLedgerResource()
     assert SECRET not in shown_by_dagster(dg.Definitions(resources={"ledger": resource}))
@@ -218,7 +218,7 @@ def test_an_address_of_the_environment_is_shown_nowhere(monkeypatch: pytest.Monk
         assert ledger.entries() == ()
 
 
-def test_what_was_spent_after_the_checks_stops_the_release(pipeline: Pipeline, address: str) -> None:
+def test_budget_spent_after_the_checks_stops_the_release(pipeline: Pipeline, address: str) -> None:
     ledger = open_ledger(address, epsilon=9)
     pipeline = drawing(pipeline, address)
     assert pipeline.run("drawn").success
@@ -227,10 +227,10 @@ def test_what_was_spent_after_the_checks_stops_the_release(pipeline: Pipeline, a
     ledger.reserve(dataset="visits", unit="row", epsilon=1, mechanism="a colleague's")
     result = pipeline.run("release")
     assert not released(result)
-    assert "by now it would not: privacy budget (delta=0.01, privacy_unit=row) is 3" in errors(result)
+    assert "would not pass now: privacy budget (delta=0.01, privacy_unit=row) is 3" in errors(result)
 
 
-def test_a_release_that_cannot_ask_the_ledger_is_refused(
+def test_a_release_without_the_ledger_raises_an_error(
     pipeline: Pipeline, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PRIVACY_PLUGIN_LEDGER", raising=False)
@@ -244,10 +244,10 @@ def test_a_release_that_cannot_ask_the_ledger_is_refused(
 
 
 @pytest.mark.parametrize("defined", ["here", "in the environment", "in a variable of its own"])
-def test_a_run_brings_no_ledger_of_its_own(
+def test_a_run_configuration_cannot_replace_the_ledger(
     pipeline: Pipeline, address: str, tmp_path: Path, defined: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dagster lets whoever launches a run replace what a resource was given, and with it the budget that is left."""
+    """Dagster lets a run configuration replace values of a resource, and with them the remaining budget."""
     official = open_ledger(address, epsilon=1)
     drawing(pipeline, address)
     monkeypatch.setenv("OUR_LEDGER" if "own" in defined else "PRIVACY_PLUGIN_LEDGER", address)

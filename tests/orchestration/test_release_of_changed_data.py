@@ -14,7 +14,7 @@ from tests.orchestration.pipeline import (
     safe_rows,
     unsafe_rows,
 )
-from tests.orchestration.refusing import refuses
+from tests.orchestration.refused_release import refuses
 
 
 @pytest.mark.parametrize(
@@ -26,22 +26,22 @@ from tests.orchestration.refusing import refuses
         "INSERT INTO judged SELECT * FROM judged",
     ],
 )
-def test_data_that_changed_after_its_checks(pipeline: Pipeline, change: str) -> None:
+def test_data_changed_after_its_checks_is_not_released(pipeline: Pipeline, change: str) -> None:
     judging(pipeline)
     assert pipeline.run("judged").success
     pipeline.execute(change)
-    refuses(pipeline, "the data is not the data that was judged")
+    refuses(pipeline, "the data changed after its privacy checks")
 
 
-def test_data_that_changed_after_its_checks_in_duckdb(any_pipeline: Pipeline) -> None:
+def test_data_changed_after_its_checks_in_duckdb_is_not_released(any_pipeline: Pipeline) -> None:
     judging(any_pipeline)
     assert any_pipeline.run("judged").success
     any_pipeline.execute("UPDATE judged SET disease = 'x' WHERE age = 30 AND zip = '100' AND disease = 'a'")
-    refuses(any_pipeline, "the data is not the data that was judged")
+    refuses(any_pipeline, "the data changed after its privacy checks")
 
 
 @pytest.mark.parametrize("any_pipeline", ["duckdb"], indirect=True)
-def test_a_view_with_other_rows_at_every_read(any_pipeline: Pipeline) -> None:
+def test_a_view_with_random_rows_is_not_released(any_pipeline: Pipeline) -> None:
     """The checks and the fingerprint see its first rows, the release would see others."""
     judging(any_pipeline)
     any_pipeline.write("safe", safe_rows())
@@ -53,10 +53,10 @@ def test_a_view_with_other_rows_at_every_read(any_pipeline: Pipeline) -> None:
         "SELECT safe.* FROM safe, turn WHERE n = 1 UNION ALL SELECT unsafe.* FROM unsafe, turn WHERE n > 1"
     )
     assert any_pipeline.run("judged").success
-    refuses(any_pipeline, "the data is not the data that was judged")
+    refuses(any_pipeline, "the data changed after its privacy checks")
 
 
-def test_a_frame_that_changed_after_its_checks(pipeline: Pipeline) -> None:
+def test_a_frame_changed_after_its_checks_is_not_released(pipeline: Pipeline) -> None:
     frames = {"now": safe_rows()}
 
     class Changing(dg.ConfigurableIOManager):
@@ -76,7 +76,7 @@ def test_a_frame_that_changed_after_its_checks(pipeline: Pipeline) -> None:
     frames["now"] = unsafe_rows()
     result = pipeline.run("release")
     assert not result.success
-    assert "the data is not the data that was judged" in errors(result)
+    assert "the data changed after its privacy checks" in errors(result)
 
 
 def test_a_column_added_after_the_checks_is_not_released(pipeline: Pipeline) -> None:

@@ -18,7 +18,7 @@ from privacy_plugin.requirements.requirement import require
 from tests.orchestration.pipeline import policy_dict
 
 
-def test_the_engine_is_made_once_and_closed_with_the_run(tmp_path: Path) -> None:
+def test_the_engine_is_created_once_and_disposed_with_the_run(tmp_path: Path) -> None:
     seen = []
 
     @dg.op
@@ -41,15 +41,15 @@ def test_the_engine_is_made_once_and_closed_with_the_run(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
-def test_a_mistyped_path_is_told_and_makes_nothing(dialect: str, tmp_path: Path) -> None:
+def test_a_missing_database_file_raises_and_is_not_created(dialect: str, tmp_path: Path) -> None:
     warehouse = WarehouseResource(url=f"{dialect}:///{tmp_path / 'mistyped' / 'house.db'}")
-    with pytest.raises(SourceError, match=r"there is no database file '.*mistyped/house\.db'"):
+    with pytest.raises(SourceError, match=r"the database file '.*mistyped/house\.db' does not exist"):
         warehouse.table("visits")
     assert not list(tmp_path.iterdir())
 
 
-def test_duckdb_draws_no_progress_bars_into_logs(tmp_path: Path) -> None:
-    """DuckDB takes a program without a file, as the processes of `dagster dev` are, for somebody at a terminal."""
+def test_duckdb_writes_no_progress_bars(tmp_path: Path) -> None:
+    """DuckDB takes a program without a main file, such as the processes of `dagster dev`, for a terminal."""
     program = """if True:
         import sys
         from privacy_plugin.orchestration import WarehouseResource
@@ -61,14 +61,14 @@ def test_duckdb_draws_no_progress_bars_into_logs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "no url", "nonsense://me:MARKER-PASSWORD@host/x", "postgresql+nodriver://h/x"])
-def test_an_address_that_cannot_be_used_is_told_without_it(url: str) -> None:
-    with pytest.raises(SourceError, match="warehouse URL cannot be used") as told:
+def test_an_unusable_url_is_redacted(url: str) -> None:
+    with pytest.raises(SourceError, match="cannot use the warehouse URL") as found:
         _ = WarehouseResource(url=url).engine
-    assert "MARKER-PASSWORD" not in str(told.value)
-    assert told.value.__suppress_context__
+    assert "MARKER-PASSWORD" not in str(found.value)
+    assert found.value.__suppress_context__
 
 
-def test_an_address_from_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_from_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVACY_PLUGIN_WAREHOUSE", "postgresql+psycopg://me:MARKER-PASSWORD@host/x")
     defs = dg.Definitions(resources={"warehouse": WarehouseResource.from_environment()})
     shown = serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
@@ -76,7 +76,7 @@ def test_an_address_from_the_environment_is_not_shown(monkeypatch: pytest.Monkey
     assert "MARKER-PASSWORD" not in shown
 
 
-def test_the_rows_of_a_partition_are_found_whatever_the_columns_type(tmp_path: Path) -> None:
+def test_partition_rows_are_selected_for_every_column_type(tmp_path: Path) -> None:
     warehouse = WarehouseResource(url=f"duckdb:///{tmp_path / 'house.db'}")
     with warehouse.engine.begin() as connection:
         connection.exec_driver_sql(
@@ -91,19 +91,19 @@ def test_the_rows_of_a_partition_are_found_whatever_the_columns_type(tmp_path: P
     warehouse.dispose()
 
 
-def test_a_partition_key_is_one_name_whatever_it_holds() -> None:
+def test_a_partition_key_is_quoted_as_one_name() -> None:
     assert table_name("a.b_{partition}", partition='x"; DROP TABLE y.--') == '"a"."b_x""; DROP TABLE y.--"'
     assert table_name("a.b", partition="x") == "a.b"
 
 
-def test_files_of_different_assets_and_partitions_never_share_a_name() -> None:
+def test_file_names_of_assets_and_partitions_are_unique() -> None:
     keys = [["a"], ["a", "b"], ["a-b"], ["a", "b", "c"], ["ä"], ["A" * 200], ["A" * 201]]
     names = {file_name(dg.AssetKey(key), partition) for key in keys for partition in (None, "x", "../x", "b")}
     assert len(names) == len(keys) * 4
     assert all("/" not in name and ".." not in name and len(name) < 100 for name in names)
 
 
-def test_reports_may_be_served_from_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_have_a_link_with_a_reports_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = CertificateStoreResource(folder=str(tmp_path), reports_url="https://reports.example/privacy/")
     path = given.report_path(dg.AssetKey("visits"))
     url = dg.MetadataValue.url("https://reports.example/privacy/visits.html")
@@ -113,13 +113,15 @@ def test_reports_may_be_served_from_an_address(tmp_path: Path, monkeypatch: pyte
     assert plain.report_metadata(path)["report"] == dg.MetadataValue.url("http://127.0.0.1:8000/visits.html")
 
 
-def test_without_an_address_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_reports_url_metadata_explains_how_to_set_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A link to a file is drawn in Dagster's pages and does nothing."""
     monkeypatch.delenv("PRIVACY_PLUGIN_REPORTS_URL", raising=False)
     store = CertificateStoreResource(folder=str(tmp_path))
-    told = store.report_metadata(store.report_path(dg.AssetKey("visits")))
-    assert isinstance(told["report"], dg.TextMetadataValue)
-    assert "set PRIVACY_PLUGIN_REPORTS_URL" in str(told["report"].value)
+    found = store.report_metadata(store.report_path(dg.AssetKey("visits")))
+    assert isinstance(found["report"], dg.TextMetadataValue)
+    assert "set PRIVACY_PLUGIN_REPORTS_URL" in str(found["report"].value)
 
 
 def test_checks_of_equal_metrics_have_different_names() -> None:
@@ -137,8 +139,8 @@ def test_checks_of_equal_metrics_have_different_names() -> None:
     )
 
 
-def test_a_release_never_replaces_what_it_reads() -> None:
-    with pytest.raises(ParameterError, match="is the table that is read"):
+def test_a_release_cannot_replace_its_input() -> None:
+    with pytest.raises(ParameterError, match="is also the table that is read"):
         build_release_asset(
             name="visits", asset="raw", policy=Policy.from_dict(policy_dict()), table="visits", target="visits"
         )

@@ -9,7 +9,7 @@ import pytest
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import WarehouseResource, build_privacy_checks
-from privacy_plugin.orchestration.partitions import window_of
+from privacy_plugin.orchestration.partitions import time_window
 from privacy_plugin.policy.policy import Policy
 from tests.engines import postgresql_database
 from tests.orchestration.pipeline import policy_dict
@@ -60,10 +60,10 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wareho
         (MONTHLY, "2024-03-01", 0),
     ],
 )
-def test_rows_from_the_first_moment_to_before_the_next_window(
+def test_a_window_includes_its_begin_and_excludes_its_end(
     warehouse: WarehouseResource, partitions: Any, key: str, rows: int, column: str
 ) -> None:
-    window = window_of(partitions, key)
+    window = time_window(partitions, key)
     part = warehouse.table("visits", partition=key, partition_column=column, window=window)
     assert part.row_count() == rows
 
@@ -73,7 +73,7 @@ def test_every_row_is_in_one_window(warehouse: WarehouseResource) -> None:
         keys = [key for key in partitions.get_partition_keys() if key < "2024-03"]
         parts = [
             warehouse.table(
-                "visits", partition=key, partition_column="moment", window=window_of(partitions, key)
+                "visits", partition=key, partition_column="moment", window=time_window(partitions, key)
             ).row_count()
             for key in keys
         ]
@@ -83,14 +83,14 @@ def test_every_row_is_in_one_window(warehouse: WarehouseResource) -> None:
 @pytest.mark.parametrize(
     ("key", "moments", "days"), [("2024-01-31 23:00", 1, 0), ("2024-02-01 00:00", 1, 1), ("2024-02-01 01:00", 0, 0)]
 )
-def test_hours(warehouse: WarehouseResource, key: str, moments: int, days: int) -> None:
+def test_hourly_windows(warehouse: WarehouseResource, key: str, moments: int, days: int) -> None:
     """A day without an hour is its first moment."""
     for column, rows in (("moment", moments), ("day", days)):
-        part = warehouse.table("visits", partition=key, partition_column=column, window=window_of(HOURLY, key))
+        part = warehouse.table("visits", partition=key, partition_column=column, window=time_window(HOURLY, key))
         assert part.row_count() == rows
 
 
-def test_hours_that_iso_separates(tmp_path: Path) -> None:
+def test_hourly_windows_with_iso_timestamps(tmp_path: Path) -> None:
     """As text, T comes after every blank: all hours of a day would lie in its last."""
     warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")
     with warehouse.engine.begin() as connection:
@@ -99,19 +99,19 @@ def test_hours_that_iso_separates(tmp_path: Path) -> None:
         connection.exec_driver_sql(f"INSERT INTO visits VALUES {', '.join(f'({moment!r})' for moment in moments)}")
     for hour in ("08", "13", "23"):
         key = f"2024-01-31 {hour}:00"
-        window = window_of(HOURLY, key)
+        window = time_window(HOURLY, key)
         assert warehouse.table("visits", partition=key, partition_column="moment", window=window).row_count() == 1
     warehouse.dispose()
 
 
 @pytest.mark.parametrize("key", ["2024-10-27 02:00", "2024-10-27 02:00+0100"])
-def test_hours_that_clocks_show_twice_are_refused(key: str) -> None:
+def test_ambiguous_hours_raise_an_error(key: str) -> None:
     local = dg.HourlyPartitionsDefinition("2024-10-01 00:00", fmt="%Y-%m-%d %H:%M", timezone="Europe/Berlin")
     with pytest.raises(ParameterError, match="clocks are set back"):
-        window_of(local, key)
+        time_window(local, key)
 
 
-def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
+def test_a_column_may_contain_the_partition_key(tmp_path: Path) -> None:
     months = dg.MonthlyPartitionsDefinition("2024-01", fmt="%Y-%m")
     warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")
     with warehouse.engine.begin() as connection:
@@ -119,7 +119,7 @@ def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
         connection.exec_driver_sql(
             "INSERT INTO visits VALUES ('2024-01'), ('2024-02'), ('2024-02'), ('2024-10'), (NULL)"
         )
-    window = window_of(months, "2024-02")
+    window = time_window(months, "2024-02")
     part = warehouse.table("visits", partition="2024-02", partition_column="month", window=window)
     assert part.row_count() == 2
     warehouse.dispose()
@@ -135,9 +135,9 @@ def test_a_key_in_the_column_is_enough(tmp_path: Path) -> None:
     ],
     ids=lambda partitions: partitions.fmt,
 )
-def test_keys_that_are_not_like_moments_of_databases_are_refused_before_anything_runs(partitions: Any) -> None:
+def test_keys_that_do_not_sort_as_dates_raise_at_definition(partitions: Any) -> None:
     """As text, all days of 2024 come after 20231231: its partition had all of their rows."""
-    with pytest.raises(ParameterError, match="year first"):
+    with pytest.raises(ParameterError, match="give partitions_def an fmt"):
         build_privacy_checks(
             asset="judged",
             policy=Policy.from_dict(policy_dict()),
@@ -147,7 +147,7 @@ def test_keys_that_are_not_like_moments_of_databases_are_refused_before_anything
         )
 
 
-def test_windows_that_begin_at_an_hour_of_their_own_are_refused() -> None:
+def test_windows_with_an_offset_raise_an_error() -> None:
     shifted = dg.DailyPartitionsDefinition("2024-01-01", hour_offset=6)
-    with pytest.raises(ParameterError, match="does not begin when its key says"):
-        window_of(shifted, "2024-01-02")
+    with pytest.raises(ParameterError, match="does not begin at the time of its key"):
+        time_window(shifted, "2024-01-02")

@@ -30,14 +30,14 @@ def test_an_asset_is_generalized_until_its_classes_have_enough_people(pipeline: 
     assert outcome(result) == {"privacy_structure": True, "k_anonymity": True}
     assert released(result)
     (made,) = result.asset_materializations_for_node("anonymized")
-    told = {name: value.value for name, value in made.metadata.items()}
-    assert told["people read"] == 40
-    assert "dagster/row_count" not in told  # only people were counted
-    assert len(pipeline.read("release") or ()) == 3 * (40 - told["suppressed people"])
+    metadata = {name: value.value for name, value in made.metadata.items()}
+    assert metadata["people read"] == 40
+    assert "dagster/row_count" not in metadata  # only people were counted
+    assert len(pipeline.read("release") or ()) == 3 * (40 - metadata["suppressed people"])
     assert {len(row) for row in pipeline.read("release") or ()} == {3}  # the key of people stays in the house
 
 
-def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipeline) -> None:
+def test_people_in_several_classes_stop_the_asset(pipeline: Pipeline) -> None:
     moved = raw_rows().assign(name=[f"person {n // 2}" for n in range(40)])
     result = anonymizing(by_people(pipeline), moved).run()
     assert not result.success
@@ -46,7 +46,7 @@ def test_people_who_would_be_in_several_classes_stop_the_asset(pipeline: Pipelin
 
 
 @pytest.mark.parametrize("change", ["UPDATE judged SET name = 'one person'", "UPDATE judged SET name = name || ' jr'"])
-def test_rows_that_turn_out_to_be_somebody_elses_are_not_released(any_pipeline: Pipeline, change: str) -> None:
+def test_rows_whose_unit_changed_are_not_released(any_pipeline: Pipeline, change: str) -> None:
     """The rows that would be released are the same; how many people are behind them is not."""
     judging(by_people(any_pipeline), safe_rows().assign(name=[f"person {n}" for n in range(40)]))
     assert any_pipeline.run("judged").success

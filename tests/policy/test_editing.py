@@ -4,10 +4,10 @@ import pytest
 
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.policy.editing import with_hierarchy
-from privacy_plugin.policy.strict_yaml import read_plain
+from privacy_plugin.policy.strict_yaml import load_yaml
 
 TEXT = """\
-# signed off by nobody yet
+# not signed off yet
 dataset: visits
 columns:
   age:
@@ -34,7 +34,7 @@ requirements:
 @pytest.mark.parametrize("rule", [{"flat": {}}, {"tree": {"a: b": ["#x", "y"]}}, "zip.csv"])
 def test_one_hierarchy_changes_and_every_other_line_stays(column, rule):
     edited = with_hierarchy(TEXT, column, rule)
-    before, after = read_plain(TEXT), read_plain(edited)
+    before, after = load_yaml(TEXT), load_yaml(edited)
     entry = before["columns"][column]
     before["columns"][column] = {**(entry if isinstance(entry, dict) else {"role": entry}), "hierarchy": rule}
     assert after == before

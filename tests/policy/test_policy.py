@@ -46,27 +46,33 @@ def test_hierarchy_files_are_found_next_to_the_policy(tmp_path):
 @pytest.mark.parametrize(
     ("line", "note"),
     [
-        ({"k_anonymity": {"at_least": 1}}, "k_anonymity at least 1 is the weakest limit there is"),
-        ({"reidentification_risk": {"at_most": 1}}, "reidentification_risk at most 1 is the weakest limit there is"),
-        ({"delta_presence": {"between": [0, 1]}}, "delta_presence between 0 and 1 is the weakest limit there is"),
+        ({"k_anonymity": {"at_least": 1}}, "k_anonymity at least 1 is the weakest limit: every table meets it"),
+        (
+            {"reidentification_risk": {"at_most": 1}},
+            "reidentification_risk at most 1 is the weakest limit: every table meets it",
+        ),
+        (
+            {"delta_presence": {"between": [0, 1]}},
+            "delta_presence between 0 and 1 is the weakest limit: every table meets it",
+        ),
         ({"k_anonymity": {"at_least": 2}}, None),
         ({"k_anonymity": {"above": 1}}, None),
         ({"reidentification_risk": {"below": 1}}, None),
         ({"delta_presence": {"between": [0, 0.9]}}, None),
     ],
 )
-def test_a_limit_that_asks_for_nothing_is_told(line, note):
-    """Somebody turned it down to see the gate open: the record says so."""
+def test_the_weakest_limit_is_noted(line, note):
+    """A limit that every table meets opens the gate; the record contains a note."""
     policy = pp.Policy.from_dict(changed(requirements=[line]))
     assert policy.notes == (() if note is None else (note,))
 
 
-def test_a_gate_that_looks_at_the_original_is_not_covered_by_the_budget():
-    """With `unique_repeated` at most 0 a record that passes is nobody's alone, whatever epsilon it was drawn with."""
+def test_a_comparison_with_the_original_is_noted_as_outside_the_budget():
+    """With `unique_repeated` at most 0, a record that passes is not unique in the original, at any epsilon."""
     budget = {"privacy_budget": {"at_most": 1, "privacy_unit": "row"}}
     audit = {"repeated_records": {"variant": "unique_repeated", "at_most": "1/2"}}
     table = {"dataset": "visits", "columns": {"age": "quasi_identifier"}}
     both = pp.Policy.from_dict({**table, "requirements": [budget, audit]})
     (note,) = both.notes
-    assert "the budget does not cover which tables pass: repeated_records looks at the exact original" in note
+    assert "the budget does not cover which tables pass: repeated_records compares with the exact original" in note
     assert pp.Policy.from_dict({**table, "requirements": [budget, {"k_anonymity": {"at_least": 2}}]}).notes == ()

@@ -39,7 +39,7 @@ DIGEST = pp.Policy.from_dict(COMPLETE).digest
         changed(anonymize=...),
     ],
 )
-def test_any_change_of_what_is_asked_changes_the_digest(given):
+def test_any_change_of_requirements_changes_the_digest(given):
     assert pp.Policy.from_dict(given).digest != DIGEST
 
 
@@ -76,7 +76,7 @@ def reordered(value):
         changed(requirements__2__t_closeness__at_most="1/5"),
     ],
 )
-def test_order_of_keys_reasons_and_ways_of_writing_do_not_change_the_digest(given):
+def test_key_order_reasons_and_notation_do_not_change_the_digest(given):
     assert pp.Policy.from_dict(given).digest == DIGEST
 
 
@@ -93,8 +93,8 @@ def test_comments_and_layout_do_not_change_the_digest(tmp_path):
     assert len(digests) == 1
 
 
-def test_what_is_judged_is_what_the_digest_names():
-    """Roles that somebody changes in a policy that is already in use change neither."""
+def test_the_rules_are_fixed_together_with_the_digest():
+    """Changing the roles of a loaded policy changes neither rules nor digest."""
     policy = pp.Policy.from_dict(changed())
     before = policy.digest
     quasi_identifier = policy.quasi_identifiers[0]

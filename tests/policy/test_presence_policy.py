@@ -56,7 +56,7 @@ def frame_of(rows: list[tuple[str, str]]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_closed_gate_opens_for_regions_wherever_the_data_lies(engine: str, tmp_path: Path) -> None:
+def test_regions_pass_the_gate_on_every_source(engine: str, tmp_path: Path) -> None:
     policy = policy_of()
     visits, register = pair(engine, table_of(VISITS), table_of(PEOPLE), tmp_path)
     raw = policy.judge(frame_of(VISITS).drop(columns="name"), population=frame_of(PEOPLE))
@@ -71,21 +71,21 @@ def test_a_closed_gate_opens_for_regions_wherever_the_data_lies(engine: str, tmp
     assert verdict.passed, verdict.reasons
     assert verdict.population_fingerprint is not None
     assert (result.method, result.left_out, result.plan, result.cost) == (policy.method, ("name",), None, None)
-    told = result.to_dict()["regions"]
-    assert (told["classes"], told["maximum"], told["delta"]) == (2, 0.25, [0, 0.4])
+    regions = result.to_dict()["regions"]
+    assert (regions["classes"], regions["maximum"], regions["delta"]) == (2, 0.25, [0, 0.4])
     assert "MARKER" not in str(result.to_dict())
     assert "Chur" not in str(result.to_dict())
 
 
-def test_the_gate_judges_what_the_method_never_looked_at() -> None:
-    """Regions keep people delta-present and nothing else: a class of two is no class of three."""
+def test_the_gate_judges_requirements_that_the_method_ignores() -> None:
+    """Regions bound the presence and nothing else: classes may still be smaller than k."""
     policy = policy_of(requirements=[{"delta_presence": {"between": [0, 0.4]}}, {"k_anonymity": {"at_least": 3}}])
     result = anonymize(frame_of(VISITS), policy=policy, population=frame_of(PEOPLE))
     verdict = policy.judge(result.made, population=frame_of(PEOPLE))
     assert [finding.status for finding in verdict.findings] == ["passed", "failed"]
 
 
-def test_several_bounds_are_kept_at_once() -> None:
+def test_several_presence_bounds_are_met_together() -> None:
     bounds = [{"delta_presence": {"between": [0, 0.4]}}, {"delta_presence": {"between": [0.2, 1]}}]
     policy = policy_of(requirements=bounds)
     result = anonymize(frame_of(VISITS), policy=policy, population=frame_of(PEOPLE))
@@ -93,7 +93,7 @@ def test_several_bounds_are_kept_at_once() -> None:
     assert policy.judge(result.made, population=frame_of(PEOPLE)).passed
 
 
-def test_what_cannot_be_hidden_is_not_written(tmp_path: Path) -> None:
+def test_infeasible_bounds_write_nothing(tmp_path: Path) -> None:
     target = tmp_path / "made.csv"
     target.write_text("old\n1\n")
     frame_of(PEOPLE).to_csv(tmp_path / "visits.csv", index=False)
@@ -102,18 +102,18 @@ def test_what_cannot_be_hidden_is_not_written(tmp_path: Path) -> None:
     assert target.read_text() == "old\n1\n"
 
 
-def test_without_a_population_there_is_nothing_to_hide_in() -> None:
+def test_a_missing_population_raises_an_error() -> None:
     with pytest.raises(ParameterError, match="compares with the population"):
         anonymize(frame_of(VISITS), policy=policy_of())
 
 
-def test_regions_are_no_plan_that_could_be_applied_again() -> None:
+def test_regions_cannot_be_saved_as_a_plan() -> None:
     plan = anonymize(frame_of(VISITS), policy=policy_of(anonymize={}), population=frame_of(PEOPLE)).plan
     with pytest.raises(ParameterError, match="saved plan"):
         anonymize(frame_of(VISITS), policy=policy_of(), population=frame_of(PEOPLE), plan=plan)
 
 
-def test_a_partition_by_what_people_know_of_each_other_is_refused() -> None:
+def test_a_partition_by_a_quasi_identifier_raises_an_error() -> None:
     with pytest.raises(PolicyError, match="compares with the whole population; the partition column 'age'"):
         anonymize(frame_of(VISITS), policy=policy_of(), population=frame_of(PEOPLE), constant="age")
     result = anonymize(frame_of(VISITS), policy=policy_of(), population=frame_of(PEOPLE), constant="ward")
@@ -143,7 +143,7 @@ def test_a_partition_by_what_people_know_of_each_other_is_refused() -> None:
         ),
     ],
 )
-def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[str, Any], words: str) -> None:
+def test_a_policy_that_cannot_work_raises_when_loaded(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(PolicyError, match=words):
         policy_of(**changes)
 
@@ -154,7 +154,7 @@ def test_every_quasi_identifier_needs_a_hierarchy() -> None:
         anonymize(frame_of(VISITS), policy=policy_of(columns=columns), population=frame_of(PEOPLE))
 
 
-def test_the_report_shows_what_regions_cost_and_reached() -> None:
+def test_the_report_shows_loss_and_presence_of_regions() -> None:
     policy = policy_of()
     result = anonymize(frame_of(VISITS), policy=policy, population=frame_of(PEOPLE))
     verdict = policy.judge(result.made, population=frame_of(PEOPLE))

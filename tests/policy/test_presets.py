@@ -5,11 +5,11 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.errors import PolicyError
-from privacy_plugin.policy.presets import contradictions, preset, preset_names
+from privacy_plugin.policy.presets import find_contradictions, preset, preset_names
 from tests.policies import changed
 
 
-def test_presets_carry_their_source():
+def test_presets_have_a_source():
     assert set(preset_names()) >= {"k5", "k11", "risk_0.09"}
     assert [str(r) for r in preset("k5")] == ["k_anonymity at least 5"]
     assert [str(r) for r in preset("risk_0.09")] == ["reidentification_risk(highest) at most 0.09"]
@@ -19,13 +19,13 @@ def test_presets_carry_their_source():
         preset("notes")
 
 
-def test_presets_that_contradict_each_other_are_noted_and_the_stricter_one_decides():
+def test_contradicting_presets_are_noted_and_the_stricter_one_decides():
     policy = pp.Policy.from_dict(changed(requirements=[{"preset": "k11"}, {"preset": "risk_0.09"}]))
     (note,) = policy.notes
     assert "1/11" in note
     assert "12" in note
     assert not pp.Policy.from_dict(changed(requirements=[{"preset": "k11"}])).notes
-    assert contradictions(["risk_0.09", "k5"]) == ()
+    assert find_contradictions(["risk_0.09", "k5"]) == ()
     for people, passed in ((11, False), (12, True)):
         frame = pd.DataFrame({"age": 30, "zip": "1", "disease": "flu", "income": 1, "note": ""}, index=range(people))
         verdict = policy.judge(frame)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privacy_plugin.proposals.column_profile import profile
+from privacy_plugin.proposals.column_profile import profile_column
 from privacy_plugin.proposals.hierarchies import propose_hierarchy
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import frequency_table
@@ -19,7 +19,7 @@ def proposed(values, *, name="column", reveal=False, related=None):
     both = None
     if related is not None:
         both = frequency_table(pd.DataFrame({name: values, "secret": related}), [name, "secret"])
-    return propose_hierarchy(profile(table), table, reveal=reveal, related=both)
+    return propose_hierarchy(profile_column(table), table, reveal=reveal, related=both)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_intervals_divide_the_rows_evenly():
 
 
 @pytest.mark.parametrize("values", [["plumber", "nurse", "baker"], ["A1-x", "B2 y", "C3/z"]])
-def test_no_value_shows_unless_asked_for(values):
+def test_values_are_hidden_without_reveal(values):
     found = proposed(values)
     assert found.specification == {"flat": {}}
     assert "no groups are known" in found.note
@@ -83,7 +83,7 @@ def test_groups_by_association_are_made_only_when_asked_for_and_flagged():
     values, secrets = ["a", "a", "b", "b", "c", "c", "d", "d"], ["x", "x", "x", "y", "y", "y", "x", "x"]
     found = proposed(values, reveal=True, related=secrets)
     assert found.specification == {"tree": {"c|b": ["c", "b"], "a|d": ["a", "d"]}}
-    assert "depends on secrets" in found.note
+    assert "depends on sensitive values" in found.note
 
 
 def test_numbers_that_cannot_be_read_are_left_to_a_person():

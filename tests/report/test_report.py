@@ -178,7 +178,7 @@ def test_limitations_of_the_verdict_are_stated(page: Page) -> None:
 
 def test_a_gate_that_closed_before_measuring_gives_its_reason(rules: pp.Policy) -> None:
     shut = Page(render_report(policy=rules, verdicts=[("raw", rules.judge(people()))]))
-    assert "column 'person' identifies people and is still in the table" in shut.text
+    assert "identifier column 'person' is still in the table" in shut.text
     assert "not evaluated" in shut.text
     assert "not counted" in shut.text
     assert not [tag for tag in shut.named("svg") if tag.get("role") == "img"]

@@ -14,7 +14,16 @@ from privacy_plugin.requirements.limits import Limit
 K = find_metric("k_anonymity")
 RISK = find_metric("reidentification_risk")
 PRESENCE = Metric(
-    name="presence", title="", safer="between", measure=lambda table: None, attacker="", remedy="", paper=""
+    name="presence",
+    title="",
+    safer="between",
+    measure=lambda table: None,
+    attacker="",
+    remedy="",
+    paper="",
+    axis="",
+    shows="",
+    hides="",
 )
 
 
@@ -45,7 +54,7 @@ def holds(metric, value, error=0.0, **given):
         ({"at_most": 1e-05}, Fraction(1, 10**5), True),
     ],
 )
-def test_a_limit_is_read_as_it_is_written(limit, value, met):
+def test_a_limit_is_parsed_exactly(limit, value, met):
     assert holds(RISK, value, **limit) is met
 
 
@@ -65,13 +74,13 @@ def test_at_least_and_above(limit, value, met):
     assert holds(K, value, **limit) is met
 
 
-def test_between_holds_both_ends():
+def test_between_checks_both_ends():
     for value, met in ((Fraction(1, 100), True), (Fraction(2, 10), True), (Fraction(3, 10), False), (0, False)):
         assert holds(PRESENCE, value, between=(0.01, 0.2)) is met
         assert holds(PRESENCE, value, between=[0.01, 0.2]) is met
 
 
-def test_what_is_known_within_an_error_is_judged_by_its_bad_end():
+def test_an_inexact_value_is_compared_at_its_worse_end():
     assert not holds(K, 5.0, error=1e-9, at_least=5)
     assert holds(K, 5.1, error=0.05, at_least=5)
     assert not holds(RISK, 0.5, error=1e-9, at_most=0.5)
@@ -81,7 +90,7 @@ def test_what_is_known_within_an_error_is_judged_by_its_bad_end():
 
 
 @pytest.mark.parametrize("error", [0.0, float("nan")])
-def test_what_is_no_number_meets_no_limit(error):
+def test_nan_meets_no_limit(error):
     value = float("nan") if not error else 5.0
     assert not holds(K, value, error=error, at_least=1)
     assert not holds(RISK, value, error=error, at_most=1)
@@ -94,7 +103,7 @@ def test_what_is_no_number_meets_no_limit(error):
      float("-inf"), Decimal("NaN"), Decimal("Infinity"), [5], (5,), {5}, {"a": 5}, 5j, b"5", object],
     ids=repr,
 )  # fmt: skip
-def test_what_is_no_number_is_no_limit(number):
+def test_a_limit_must_be_a_number(number):
     for metric, kind in ((K, "at_least"), (K, "above"), (RISK, "at_most"), (RISK, "below")):
         with pytest.raises(ParameterError, match=r"number|finite"):
             Limit.parse(metric, {kind: number})
@@ -103,7 +112,7 @@ def test_what_is_no_number_is_no_limit(number):
 
 
 @pytest.mark.parametrize("limits", [{}, {"at_least": None}, {"at_least": 5, "above": 4}, {"at_least": 5, "at_most": 9}])
-def test_none_or_several_limits_are_refused(limits):
+def test_none_or_several_limits_raise_an_error(limits):
     with pytest.raises(ParameterError, match=r"exactly one limit .at_least or above."):
         Limit.parse(K, limits)
 
@@ -118,12 +127,12 @@ def test_none_or_several_limits_are_refused(limits):
         (PRESENCE, "at_most", "use between"),
     ],
 )
-def test_a_limit_in_the_wrong_direction_would_pass_the_worst_table(metric, kind, words):
+def test_a_limit_in_the_wrong_direction_raises_an_error(metric, kind, words):
     with pytest.raises(ParameterError, match=words):
         Limit.parse(metric, {kind: 1})
 
 
-def test_an_unknown_kind_is_named_with_the_nearest():
+def test_an_unknown_limit_suggests_the_nearest_name():
     with pytest.raises(ParameterError, match="did you mean 'at_least'"):
         Limit.parse(K, {"atleast": 5})
 
@@ -139,7 +148,7 @@ def test_an_unknown_kind_is_named_with_the_nearest():
         (RISK, {"at_most": 9}),
     ],
 )
-def test_a_limit_outside_the_range_of_the_metric_is_a_slip(metric, limits):
+def test_a_limit_outside_the_range_of_the_metric_raises_an_error(metric, limits):
     with pytest.raises(ParameterError, match="must be at least"):
         Limit.parse(metric, limits)
 
@@ -152,7 +161,7 @@ def test_between_takes_a_pair_in_order(pair):
 
 @settings(deadline=None, derandomize=True)
 @given(st.fractions(min_value=0, max_value=1) | st.floats(0, 1))
-def test_a_limit_written_down_reads_back_the_same(bound):
+def test_a_limit_round_trips_through_plain_data(bound):
     limit = Limit.parse(RISK, {"at_most": bound})
     assert Limit.parse(RISK, limit.given) == limit
     assert limit.bounds == (Fraction(str(bound)),)
@@ -160,7 +169,7 @@ def test_a_limit_written_down_reads_back_the_same(bound):
 
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 10**12), st.integers(-3, 3), st.sampled_from(["at_most", "below"]))
-def test_people_shown_as_failing_are_those_who_fail(size, offset, kind):
+def test_failing_counts_agree_with_the_exact_comparison(size, offset, kind):
     """The counts for people use floating point; a class and its limit may be as close as 1/n and 1/(n+1)."""
     limit = Limit.parse(RISK, {kind: Fraction(1, size)})
     actual = max(size + offset, 1)
@@ -169,7 +178,7 @@ def test_people_shown_as_failing_are_those_who_fail(size, offset, kind):
         assert bool(limit.failing(np.array([1 / actual]))[0]) is exactly
 
 
-def test_a_limit_says_what_it_asks():
+def test_a_limit_prints_its_kind_and_bound():
     assert str(Limit.parse(K, {"at_least": 5})) == "at least 5"
     assert str(Limit.parse(RISK, {"at_most": "1/11"})) == "at most 1/11"
     assert str(Limit.parse(PRESENCE, {"between": (0.01, 0.2)})) == "between 0.01 and 0.2"

@@ -26,7 +26,7 @@ class Unreadable:
     row_count = fingerprint = snapshot = recode = publish = frequencies
 
 
-def test_a_finding_says_what_was_found():
+def test_a_finding_states_value_limit_and_people_affected():
     finding = pp.require("k_anonymity", at_least=3).judge(FRAME, quasi_identifiers=["age"])
     assert (finding.status, finding.passed, finding.value, finding.people_affected) == ("failed", False, 2, 2)
     assert finding.limit.given == {"at_least": 3}
@@ -35,7 +35,7 @@ def test_a_finding_says_what_was_found():
     assert "To fix it" in finding.reason
 
 
-def test_a_passed_finding_affects_nobody():
+def test_a_passed_finding_has_no_people_affected():
     finding = pp.require("k_anonymity", at_least=2).judge(FRAME, quasi_identifiers=["age"])
     assert (finding.status, finding.passed, finding.value, finding.people_affected) == ("passed", True, 2, None)
     assert "5 people in 2 classes" in finding.reason
@@ -73,7 +73,7 @@ def test_every_metric_is_judged_by_the_same_call(metric, given, value):
         (Unreadable(SourceError("the table is gone")), {"quasi_identifiers": ["age"]}, "the table is gone"),
     ],
 )
-def test_what_cannot_be_measured_is_not_passed_and_says_why(data, roles, words):
+def test_a_requirement_that_cannot_be_measured_is_not_evaluated(data, roles, words):
     finding = pp.require("k_anonymity", at_least=1).judge(data, **roles)
     assert (finding.status, finding.passed, finding.value, finding.measurement) == ("not_evaluated", False, None, None)
     assert words in finding.reason
@@ -81,14 +81,14 @@ def test_what_cannot_be_measured_is_not_passed_and_says_why(data, roles, words):
 
 
 @pytest.mark.parametrize("problem", [ValueError("marker-30"), KeyError("marker-30"), MemoryError(), RecursionError()])
-def test_what_a_driver_says_about_the_data_is_not_passed_on(problem):
+def test_driver_messages_are_redacted(problem):
     finding = pp.require("k_anonymity", at_least=1).judge(Unreadable(problem), quasi_identifiers=["age"])
     assert finding.status == "not_evaluated"
     assert type(problem).__name__ in finding.reason
     assert "marker" not in str(finding.to_dict(reveal=True))
 
 
-def test_metrics_of_one_row_a_person_refuse_a_unit():
+def test_metrics_of_one_row_per_person_raise_with_a_unit():
     visits = FRAME.assign(person=[1, 1, 2, 3, 3])
     for metric, given in (("l_diversity", {"at_least": 1}), ("t_closeness", {"at_most": 1})):
         finding = pp.require(metric, **given).judge(
@@ -118,25 +118,25 @@ def test_a_requirement_names_its_own_sensitive_column():
     [
         ("k_anonimity", {"at_least": 5}, "did you mean 'k_anonymity'"),
         ("", {"at_least": 5}, "unknown metric"),
-        (None, {"at_least": 5}, "metric must be text"),
-        (["k_anonymity"], {"at_least": 5}, "metric must be text"),
+        (None, {"at_least": 5}, "metric must be a string"),
+        (["k_anonymity"], {"at_least": 5}, "metric must be a string"),
         ("k_anonymity", {}, "exactly one limit"),
         ("k_anonymity", {"at_lest": 5}, "unknown option of k_anonymity 'at_lest'"),
         ("k_anonymity", {"at_least": 5, "variant": "distinct"}, "variant"),
-        ("k_anonymity", {"at_least": 5, "sensitive": "disease"}, "no sensitive column"),
+        ("k_anonymity", {"at_least": 5, "sensitive": "disease"}, "does not use a sensitive column"),
         ("k_anonymity", {"at_least": 5, "quasi_identifiers": ["age"]}, "quasi_identifiers"),
         ("k_anonymity", {"at_least": 5, "population": FRAME}, "population"),
-        ("l_diversity", {"at_least": 5, "sensitive": ["disease"]}, "sensitive must be text"),
-        ("l_diversity", {"at_least": 5, "origin": 5}, "origin must be text"),
+        ("l_diversity", {"at_least": 5, "sensitive": ["disease"]}, "sensitive must be a string"),
+        ("l_diversity", {"at_least": 5, "origin": 5}, "origin must be a string"),
         ("t_closeness", {"at_most": 0.2, "ground": "up"}, "ground must be"),
     ],
 )
-def test_slips_are_refused_before_data_is_read(metric, given, words):
+def test_invalid_requirements_raise_before_data_is_read(metric, given, words):
     with pytest.raises(ParameterError, match=words):
         pp.require(metric, **given)
 
 
-def test_a_malformed_hierarchy_of_a_requirement_is_refused():
+def test_a_malformed_hierarchy_of_a_requirement_raises_an_error():
     with pytest.raises((ParameterError, HierarchyError)):
         pp.require("t_closeness", at_most=0.2, ground={"mask": {"length": -1}})
 
@@ -153,7 +153,7 @@ def test_a_malformed_hierarchy_of_a_requirement_is_refused():
          "reidentification_risk(share_at_risk, threshold=1/11) at most 0.09"),
     ],
 )  # fmt: skip
-def test_a_requirement_survives_being_written_down(metric, given, text):
+def test_a_requirement_round_trips_through_plain_data(metric, given, text):
     requirement = pp.require(metric, **given)
     assert str(requirement) == text
     ((name, entry),) = json.loads(json.dumps(requirement.to_dict())).items()
@@ -162,7 +162,7 @@ def test_a_requirement_survives_being_written_down(metric, given, text):
     assert (again.limit, again.sensitive) == (requirement.limit, requirement.sensitive)
 
 
-def test_exact_options_survive_being_written_down():
+def test_exact_options_round_trip_through_plain_data():
     """5 < 7 * 5/7 is false; with five sevenths rounded up to a float it would be true."""
     requirement = pp.require("l_diversity", variant="recursive", c=Fraction(5, 7), at_least=1)
     again = pp.require("l_diversity", **requirement.to_dict()["l_diversity"])
@@ -171,7 +171,7 @@ def test_exact_options_survive_being_written_down():
     assert [finding.value for finding in findings] == [0, 0]
 
 
-def test_findings_name_no_value_of_the_table():
+def test_findings_contain_no_value_of_the_table():
     frame = pd.DataFrame({"q": ["marker-q1", "marker-q2"], "s": ["marker-s1", "marker-s1"]})
     for metric, given in (
         ("k_anonymity", {"at_least": 5}),
@@ -186,7 +186,7 @@ def test_findings_name_no_value_of_the_table():
         assert "marker-q1" in json.dumps(finding.to_dict(reveal=True)) or metric == "t_closeness"
 
 
-def test_people_who_are_in_several_classes_are_not_counted_as_so_many_people():
+def test_people_in_several_classes_are_described_as_appearances():
     """Everybody shares nine classes and is alone in one: all are exposed, not one in ten."""
     rows = [(person, number if number < 9 else 100 + person) for person in range(100) for number in range(10)]
     finding = pp.require("k_anonymity", at_least=5).judge(

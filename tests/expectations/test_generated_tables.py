@@ -17,7 +17,7 @@ from privacy_plugin.expectations import (
     ExpectTableRepeatedRecordsToBeAtMost,
     ExpectTableUniqueItemsetsToBeAtMost,
 )
-from privacy_plugin.expectations.rendering import requirement_words
+from privacy_plugin.expectations.rendering import describe_requirement
 from privacy_plugin.metrics.registry import CAVEATS, find_metric
 from tests.expectations.two_tables import Placed, everywhere, on_pandas
 
@@ -38,7 +38,7 @@ ASKED: list[tuple[Any, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @everywhere
-def test_the_same_answers_on_every_engine(engine: Placed, tmp_path: Path) -> None:
+def test_every_engine_gives_the_same_result(engine: Placed, tmp_path: Path) -> None:
     batch, place = engine(MADE, REAL, tmp_path)
     for kind, options, meets, fails in ASKED:
         wanted = getattr(pp, kind.metric)(MADE, attributes=ATTRIBUTES, original=REAL, **options)
@@ -94,18 +94,18 @@ def test_a_policy_becomes_a_suite(tmp_path: Path) -> None:
     assert found == [one.to_dict()["measurement"] for one in policy.judge(MADE, population=REAL).findings]
 
 
-def test_words_name_the_original() -> None:
+def test_the_description_names_the_original() -> None:
     arguments = {"attributes": ["age"], "population": "visits", "at_most": 0.2}
-    template, parameters = requirement_words(find_metric("repeated_records"), arguments)
+    template, parameters = describe_requirement(find_metric("repeated_records"), arguments)
     assert "compared with the original ${population}" in template
     assert parameters["population"] == "visits"
     channel = {"attributes": ["truth", "shown"], "channel": CHANNEL, "at_most": 1}
-    assert requirement_words(find_metric("epsilon_dependence"), channel)[1]["channel"] == "channel given"
+    assert describe_requirement(find_metric("epsilon_dependence"), channel)[1]["channel"] == "channel given"
 
 
 @pytest.mark.parametrize(
     "wrong", [{"population": None}, {"at_most": 2}, {"at_most": None}, {"attributes": []}, {"variant": "x"}]
 )
-def test_fields_are_held_to_the_rules_of_requirements(wrong: dict[str, Any]) -> None:
+def test_fields_are_checked_by_the_rules_of_requirements(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ExpectTableRepeatedRecordsToBeAtMost(**{"attributes": ["age"], "population": "visits", "at_most": 0.2, **wrong})

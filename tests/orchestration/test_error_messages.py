@@ -24,7 +24,7 @@ def refusal(result: dg.ExecuteInProcessResult) -> StepFailureData:
     return failure
 
 
-def test_the_first_line_says_what_and_every_other_one_why(pipeline: Pipeline) -> None:
+def test_an_error_states_the_refusal_first_and_then_the_reasons(pipeline: Pipeline) -> None:
     judging(pipeline, unsafe_rows())
     assert not pipeline.run("judged").success
     shown = refusal(pipeline.run("release"))
@@ -38,15 +38,15 @@ def test_the_first_line_says_what_and_every_other_one_why(pipeline: Pipeline) ->
     assert shown.error.message.startswith(f"privacy_plugin.errors.CertificateError: {first}\n")
 
 
-def test_what_is_raised_is_still_an_error_of_ours(pipeline: Pipeline) -> None:
+def test_a_dagster_failure_is_still_a_privacy_plugin_error(pipeline: Pipeline) -> None:
     judging(pipeline)
-    with pytest.raises(CertificateError, match="no gate has judged"):
+    with pytest.raises(CertificateError, match="no certificate for"):
         dg.materialize(
             pipeline.definitions, selection="release", resources=pipeline.resources, instance=pipeline.instance
         )
 
 
-def test_what_keeps_a_gate_from_looking_is_a_line_each(pipeline: Pipeline) -> None:
+def test_structure_problems_are_listed_one_per_line(pipeline: Pipeline) -> None:
     judging(pipeline, raw_rows().assign(note="free text"))
     result = pipeline.run("judged")
     described = {e.check_name: str(e.description).splitlines() for e in result.get_asset_check_evaluations()}
@@ -54,13 +54,13 @@ def test_what_keeps_a_gate_from_looking_is_a_line_each(pipeline: Pipeline) -> No
     assert [line[:20] for line in described["privacy_structure"]] == [
         "The gate is closed, ",
         "- column 'note' has ",
-        "- column 'name' iden",
+        "- the identifier col",
     ]
-    assert described["k_anonymity"] == ["Not evaluated: the check privacy_structure says why."]
+    assert described["k_anonymity"] == ["Not evaluated: see the check privacy_structure for the reason."]
 
 
-def test_a_closed_gate_has_nothing_copied(pipeline: Pipeline, tmp_path: Path) -> None:
-    """A copy aside could outlive a run that is killed: the target's folder is missed only by whoever would write."""
+def test_a_closed_gate_copies_no_data(pipeline: Pipeline, tmp_path: Path) -> None:
+    """A staging copy could outlive a killed run: the missing folder would raise only if something were written."""
     path = tmp_path / "judged.csv"
 
     @dg.asset
@@ -79,7 +79,7 @@ def test_a_closed_gate_has_nothing_copied(pipeline: Pipeline, tmp_path: Path) ->
     assert "nowhere" in errors(pipeline.run("release"))
 
 
-def test_no_release_without_its_paper(pipeline: Pipeline) -> None:
+def test_no_release_if_its_certificate_cannot_be_written(pipeline: Pipeline) -> None:
     judging(pipeline)
     assert pipeline.run("judged").success
     (pipeline.folder / "releases").write_text("a file where the folder of papers should be")
@@ -88,7 +88,7 @@ def test_no_release_without_its_paper(pipeline: Pipeline) -> None:
     assert pipeline.read("release") is None
 
 
-def test_the_paper_is_that_of_the_release_that_stands(any_pipeline: Pipeline) -> None:
+def test_a_failed_release_keeps_the_certificate_of_the_previous_one(any_pipeline: Pipeline) -> None:
     """Verified, and not put in place because a view has its name: its paper would tell of rows that are not there."""
     judging(any_pipeline)
     assert any_pipeline.run().success

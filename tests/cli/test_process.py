@@ -1,4 +1,4 @@
-"""The command line as a process: help answers at once, and a terminal of ASCII is told everything."""
+"""The command line as a process: lazy imports, encodings and signals."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from tests.cli.conftest import people, write_policy
 
 HEAVY = ("numpy", "numba", "sqlalchemy", "pandas", "pyarrow", "duckdb", "yaml", "altair", "dagster")
 
-# Runs a command line as an installed one does, and tells on its last line which libraries it loaded.
+# Runs a command line like the installed program, and prints the imported libraries on the last line.
 PROGRAM = f"""
 import sys
 from privacy_plugin.cli import main
@@ -25,33 +25,33 @@ finally:
 
 
 def loaded(*arguments: str) -> tuple[int, str, list[str]]:
-    """Run a command line in a process of its own: its exit code, what it says, and what it loaded."""
+    """Run a command line in a new process; return its exit code, its output, and the imported libraries."""
     done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False)
-    *said, last = done.stdout.splitlines()
-    return done.returncode, "\n".join(said) + done.stderr, last.split()[1:]
+    *output, last = done.stdout.splitlines()
+    return done.returncode, "\n".join(output) + done.stderr, last.split()[1:]
 
 
 @pytest.mark.parametrize("command", [(), ("init",), ("check",), ("anonymize",), ("report",), ("ledger",), ("demo",)])
-def test_help_loads_nothing_that_works_with_data(command: tuple[str, ...]) -> None:
-    code, said, libraries = loaded(*command, "--help")
+def test_help_does_not_import_data_libraries(command: tuple[str, ...]) -> None:
+    code, output, libraries = loaded(*command, "--help")
     assert code == 0
-    assert "Usage:" in said
+    assert "Usage:" in output
     assert libraries == []
 
 
-def test_neither_does_bad_usage() -> None:
-    code, said, libraries = loaded("check", "--colour")
+def test_bad_usage_does_not_import_data_libraries() -> None:
+    code, output, libraries = loaded("check", "--colour")
     assert code == 2
-    assert "--colour" in said
+    assert "--colour" in output
     assert libraries == []
 
 
-def test_the_libraries_of_work_are_seen_where_there_is_work() -> None:
+def test_a_check_imports_data_libraries() -> None:
     _, _, libraries = loaded("check", "absent.csv", "--policy", "absent.yaml")
     assert {"numpy", "yaml"} <= set(libraries)
 
 
-def test_a_check_that_compiles_nothing_loads_no_compiler(tmp_path: Path) -> None:
+def test_a_check_without_compiled_loops_does_not_import_numba(tmp_path: Path) -> None:
     people().to_csv(tmp_path / "visits.csv", index=False)
     policy = write_policy(tmp_path)
     code, _, libraries = loaded("check", str(tmp_path / "visits.csv"), "-p", str(policy), "--without-identifiers")
@@ -60,7 +60,7 @@ def test_a_check_that_compiles_nothing_loads_no_compiler(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("json_too", [False, True])
-def test_a_terminal_of_ascii_is_told_why_the_gate_is_closed(tmp_path: Path, json_too: bool) -> None:
+def test_an_ascii_terminal_shows_the_reasons(tmp_path: Path, json_too: bool) -> None:
     people().rename(columns={"remark": "Größe"}).to_csv(tmp_path / "visits.csv", index=False)
     text = write_policy(tmp_path).read_text(encoding="utf-8")
     (tmp_path / "policy.yaml").write_text(text.replace("remark", "Größe").replace("dataset: v", "dataset: ü"), "utf-8")
@@ -96,12 +96,12 @@ main()
 """
 
 
-def test_an_interrupt_at_the_very_start_shows_no_traceback() -> None:
+def test_an_interrupt_during_imports_shows_no_traceback() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED, "--help"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_a_process_that_ignores_interrupts_goes_on_doing_so() -> None:
+def test_ignored_interrupts_stay_ignored() -> None:
     ignoring = INTERRUPTED.replace("signal.default_int_handler", "signal.SIG_IGN")
     done = subprocess.run([sys.executable, "-c", ignoring, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
@@ -118,7 +118,7 @@ main()
 """
 
 
-def test_a_process_that_is_told_to_end_leaves_no_unjudged_rows(folder: Path) -> None:
+def test_sigterm_removes_staged_rows(folder: Path) -> None:
     command = ["anonymize", "visits.csv", "--policy", "policy.yaml", "--output", "release.csv"]
     ended = subprocess.run([sys.executable, "-c", ENDED, *command], cwd=folder, capture_output=True, check=False)
     assert ended.returncode == 128 + signal.SIGTERM
@@ -143,7 +143,7 @@ main()
 """
 
 
-def test_nothing_is_released_by_a_process_that_did_not_hear_its_end(folder: Path) -> None:
+def test_a_swallowed_sigterm_still_prevents_the_release(folder: Path) -> None:
     command = ["anonymize", "visits.csv", "--policy", "policy.yaml", "--output", "release.csv"]
     ended = subprocess.run([sys.executable, "-c", SWALLOWED, *command], cwd=folder, capture_output=True, check=False)
     assert ended.returncode == 128 + signal.SIGTERM

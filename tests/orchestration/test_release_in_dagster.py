@@ -10,7 +10,7 @@ from tests.orchestration.pipeline import Pipeline, errors, judging, outcome, rel
 
 
 def under_a_prefix(pipeline: Pipeline) -> list[Any]:
-    """The definitions as a module of a project, loaded under a prefix, with an asset beside the release."""
+    """The definitions as a module of a project, loaded under a prefix, with another asset."""
 
     @dg.asset(deps=["judged"])
     def trusting() -> None:
@@ -24,8 +24,8 @@ def under_a_prefix(pipeline: Pipeline) -> list[Any]:
     ]
 
 
-def test_checks_loaded_under_a_prefix_block_what_trusts_them(pipeline: Pipeline) -> None:
-    """After a blocking check without a result Dagster goes on, in green; the asset has another key than it was told."""
+def test_checks_with_a_key_prefix_block_downstream_assets(pipeline: Pipeline) -> None:
+    """Without a result of a blocking check Dagster continues; the prefix gives the asset another key."""
     judging(pipeline, unsafe_rows())
     pipeline.definitions = under_a_prefix(pipeline)
     red = pipeline.run()
@@ -40,7 +40,7 @@ def test_checks_loaded_under_a_prefix_block_what_trusts_them(pipeline: Pipeline)
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_refusal_is_not_tried_again_and_a_broken_table_is(pipeline: Pipeline, broken: bool) -> None:
+def test_only_source_errors_allow_retries(pipeline: Pipeline, broken: bool) -> None:
     judging(pipeline, unsafe_rows())
     assert not pipeline.run("judged").success
     if broken:

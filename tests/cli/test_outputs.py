@@ -15,9 +15,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
 @pytest.mark.parametrize("victim", ["visits.csv", "policy.yaml", "population.csv", "release.csv"])
-def test_nothing_is_written_over_what_the_command_names_already(
-    folder: Path, run: Run, option: str, victim: str
-) -> None:
+def test_an_output_cannot_be_an_input(folder: Path, run: Run, option: str, victim: str) -> None:
     people().to_csv(folder / "population.csv", index=False)
     before = contents(folder)
     outputs = {"--output": folder / "release.csv", option: folder / "nowhere" / ".." / victim}
@@ -30,14 +28,14 @@ def test_nothing_is_written_over_what_the_command_names_already(
         "--force",
     )
     assert result.exit_code == 2
-    told = "is written twice" if victim == "release.csv" else "is also an input of this command"
-    assert told in words(result) or (option, victim) == ("--output", "policy.yaml")  # which is no table by its name
+    expected = "twice; name two different files" if victim == "release.csv" else "is also an input of this command"
+    assert expected in words(result) or (option, victim) == ("--output", "policy.yaml")  # its suffix is rejected first
     assert contents(folder) == before
 
 
 @pytest.mark.parametrize("address", ["", "sqlite://"])
 @pytest.mark.parametrize("victim", ["visits.csv", "policy.yaml", "before.csv"])
-def test_neither_is_a_report(
+def test_a_report_cannot_replace_an_input(
     folder: Path, run: Run, victim: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRIVACY_PLUGIN_URL", address)  # of a database that is not asked for here
@@ -50,30 +48,30 @@ def test_neither_is_a_report(
 
 
 @pytest.mark.parametrize("option", ["--plan", "--report"])
-def test_files_beside_the_output_are_replaced_only_when_told(folder: Path, run: Run, option: str) -> None:
-    (folder / "beside").write_text("mine")
+def test_plan_and_report_files_are_replaced_only_with_force(folder: Path, run: Run, option: str) -> None:
+    (folder / "existing").write_text("mine")
     arguments = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
-    result = run(*arguments, option, folder / "beside")
+    result = run(*arguments, option, folder / "existing")
     assert result.exit_code == 2
     assert "--force" in words(result)
     assert not (folder / "release.csv").exists()
-    assert (folder / "beside").read_text() == "mine"
-    assert run(*arguments, option, folder / "beside", "--force").exit_code == 0
-    assert (folder / "beside").read_text() != "mine"
+    assert (folder / "existing").read_text() == "mine"
+    assert run(*arguments, option, folder / "existing", "--force").exit_code == 0
+    assert (folder / "existing").read_text() != "mine"
 
 
 @pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
-def test_a_folder_that_is_not_there_is_named_before_anything_is_written(folder: Path, run: Run, option: str) -> None:
+def test_a_missing_folder_is_named_before_writing(folder: Path, run: Run, option: str) -> None:
     before = contents(folder)
     places = {"--output": folder / "release.csv", option: folder / "nowhere" / "release.csv"}
     arguments = (argument for pair in places.items() for argument in pair)
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", *arguments)
     assert result.exit_code == 2
-    assert f"there is no folder '{folder / 'nowhere'}'" in words(result)
+    assert f"the folder '{folder / 'nowhere'}' does not exist" in words(result)
     assert contents(folder) == before
 
 
-def test_a_format_that_cannot_be_written_is_told_by_the_name_that_was_given(folder: Path, run: Run) -> None:
+def test_an_unsupported_output_format_names_the_given_file(folder: Path, run: Run) -> None:
     output = folder / "release.xlsx"
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output)
     assert result.exit_code == 2
@@ -82,7 +80,7 @@ def test_a_format_that_cannot_be_written_is_told_by_the_name_that_was_given(fold
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", ["hospital_visits", "main.hospital_visits", '"Hospital_Visits"'])
-def test_a_table_is_not_written_over_itself(tmp_path: Path, run: Run, dialect: str, name: str) -> None:
+def test_an_output_table_cannot_be_the_input_table(tmp_path: Path, run: Run, dialect: str, name: str) -> None:
     url = f"{dialect}:///{tmp_path / 'hospital.db'}"
     engine = sa.create_engine(url)
     load_hospital(engine, rows=500, seed=7)
@@ -108,7 +106,7 @@ def presence_policy(folder: Path, population: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--output", "--plan", "--report"])
-def test_nor_over_the_population_that_the_policy_names(folder: Path, run: Run, option: str) -> None:
+def test_an_output_cannot_be_the_population_of_the_policy(folder: Path, run: Run, option: str) -> None:
     people().to_csv(folder / "register.csv", index=False)
     people().drop(columns="remark").iloc[::3].to_csv(folder / "visits.csv", index=False)
     presence_policy(folder, "register.csv")
@@ -121,7 +119,7 @@ def test_nor_over_the_population_that_the_policy_names(folder: Path, run: Run, o
 
 
 @pytest.mark.parametrize("given", [(), ("--population", "register")])
-def test_nor_over_a_population_in_the_same_database(folder: Path, run: Run, given: tuple[str, ...]) -> None:
+def test_an_output_table_cannot_be_the_population_table(folder: Path, run: Run, given: tuple[str, ...]) -> None:
     url = f"sqlite:///{folder / 'clinic.db'}"
     engine = sa.create_engine(url)
     people().to_sql("register", engine, index=False)
@@ -136,7 +134,7 @@ def test_nor_over_a_population_in_the_same_database(folder: Path, run: Run, give
     assert run(*named, "-o", "release").exit_code == 0
 
 
-def test_a_folder_is_no_output_even_if_it_may_be_replaced(folder: Path, run: Run) -> None:
+def test_a_folder_is_not_a_valid_output_even_with_force(folder: Path, run: Run) -> None:
     (folder / "release.csv").mkdir()
     arguments = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
     result = run(*arguments, "--force")

@@ -17,7 +17,7 @@ def leaves(value, path=()):
     return [(path, value)]
 
 
-def test_any_field_that_is_changed_added_or_removed_is_noticed(tmp_path):
+def test_any_changed_added_or_removed_field_is_detected(tmp_path):
     store = store_of(tmp_path)
     path = store.path("visits")
     original = json.loads(path.read_text())
@@ -51,7 +51,7 @@ def test_a_refusal_cannot_be_turned_into_a_pass(tmp_path):
 
 
 @pytest.mark.parametrize("signature", ["", "0" * 64, "é" * 64, None, 5, [1], "\ud800"])
-def test_a_false_signature_is_noticed(tmp_path, signature):
+def test_a_false_signature_is_detected(tmp_path, signature):
     store = store_of(tmp_path)
     path = store.path("visits")
     path.write_text(json.dumps({**json.loads(path.read_text()), "signature": signature}))
@@ -64,19 +64,19 @@ def test_a_false_signature_is_noticed(tmp_path, signature):
      b"[" * 10**5],
     ids=lambda content: repr(content[:30]),
 )  # fmt: skip
-def test_a_damaged_certificate_is_no_certificate(tmp_path, content):
+def test_a_damaged_certificate_is_rejected(tmp_path, content):
     store = store_of(tmp_path)
     store.path("visits").write_bytes(content)
     refused(store)
 
 
-def test_a_certificate_that_cannot_be_read_is_no_certificate(tmp_path):
+def test_an_unreadable_certificate_is_rejected(tmp_path):
     store = store_of(tmp_path)
     store.path("visits").unlink()
     store.path("visits").mkdir()
-    refused(store, words="cannot be read")
+    refused(store, words="cannot read the certificate")
 
 
-def test_another_key_is_another_issuer(tmp_path):
+def test_a_certificate_signed_with_another_key_is_rejected(tmp_path):
     store_of(tmp_path)
     refused(pp.CertificateStore(tmp_path, key=KEY[::-1]), words="signed with another key")

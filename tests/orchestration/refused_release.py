@@ -22,10 +22,10 @@ def refuses(pipeline: Pipeline, *words: str) -> None:
     assert not result.success
     assert not released(result)
     assert pipeline.read("release") == before
-    told = errors(result)
-    assert "CertificateError" in told
+    message = errors(result)
+    assert "CertificateError" in message
     for word in words:
-        assert word in told
+        assert word in message
 
 
 def the_certificate(pipeline: Pipeline) -> Path:

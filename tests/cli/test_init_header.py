@@ -42,23 +42,23 @@ def written(folder: Path, lines: list[str]) -> Path:
 
 
 @pytest.mark.parametrize("case", HEADLESS)
-def test_a_first_line_that_is_a_row_is_refused_and_not_shown(case: str, tmp_path: Path, run: Run) -> None:
+def test_a_first_line_of_values_raises_an_error_without_showing_it(case: str, tmp_path: Path, run: Run) -> None:
     data, proposed = written(tmp_path, HEADLESS[case]), tmp_path / "proposed.yaml"
     for options in ([], ["--reveal"]):
         result = run("init", data, "-o", proposed, *options)
         assert result.exit_code == 2
-        assert "must name the columns. If it does, say so with --header" in words(result)
+        assert "must name the columns. If it does, pass --header" in words(result)
         assert "zq" not in (result.stdout + result.stderr).lower()
     assert not proposed.exists()
 
 
 @pytest.mark.parametrize("case", HEADED)
-def test_a_first_line_unlike_the_others_names_the_columns(case: str, tmp_path: Path, run: Run) -> None:
+def test_a_first_line_that_differs_is_a_header(case: str, tmp_path: Path, run: Run) -> None:
     assert run("init", written(tmp_path, HEADED[case])).exit_code == 0
 
 
 @pytest.mark.parametrize("lines", [QUESTIONS, ["country,2023,2024", "CH,1,2", "FR,3,4"], ["city", "Bern", "Basel"]])
-def test_whoever_knows_that_names_are_names_says_so(lines: list[str], tmp_path: Path, run: Run) -> None:
+def test_the_header_option_accepts_the_first_line(lines: list[str], tmp_path: Path, run: Run) -> None:
     data = written(tmp_path, lines)
     assert run("init", data).exit_code == 2
     result = run("init", data, "--header")
@@ -67,14 +67,14 @@ def test_whoever_knows_that_names_are_names_says_so(lines: list[str], tmp_path: 
 
 
 @pytest.mark.parametrize("mark", ["\t", "|"])
-def test_a_file_separated_otherwise_is_not_one_column(mark: str, tmp_path: Path, run: Run) -> None:
+def test_other_separators_are_recognized(mark: str, tmp_path: Path, run: Run) -> None:
     data = written(tmp_path, [mark.join(line.split(",")) for line in ["age,diagnosis", "30,zqflu", "41,zqcold"]])
     result = run("init", data)
     assert result.exit_code == 2
     assert "separated by commas or semicolons, a .tsv by tabs" in words(result)
 
 
-def test_columns_ticked_with_their_own_name_are_names() -> None:
+def test_columns_whose_only_value_is_their_name_are_a_header() -> None:
     ticked = pd.DataFrame({"red": ["red", None] * 30, "blue": [None, "blue"] * 30, "age": [20, 30, 40] * 20})
     assert len(propose(ticked, dataset="survey").columns) == 3
     ill = pd.DataFrame({"flu": ["flu", "cold"] * 30})

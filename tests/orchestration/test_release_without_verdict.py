@@ -15,30 +15,30 @@ from tests.orchestration.pipeline import (
     released,
     safe_rows,
 )
-from tests.orchestration.refusing import refuses, the_certificate
+from tests.orchestration.refused_release import refuses, the_certificate
 
 
-def test_a_table_without_rows(any_pipeline: Pipeline) -> None:
+def test_an_empty_table_is_not_released(any_pipeline: Pipeline) -> None:
     judging(any_pipeline, safe_rows(0).astype({"age": "int64"}))
     result = any_pipeline.run()
     assert outcome(result) == dict.fromkeys(("privacy_structure", "k_anonymity", "l_diversity_distinct_disease"), False)
     refuses(any_pipeline, "no rows")
 
 
-def test_an_identifier_that_is_still_there(pipeline: Pipeline) -> None:
+def test_a_table_with_an_identifier_is_not_released(pipeline: Pipeline) -> None:
     judging(pipeline, safe_rows().assign(name="x"))
     result = pipeline.run()
     assert outcome(result)["privacy_structure"] is False
-    refuses(pipeline, "'name' identifies people")
+    refuses(pipeline, "the identifier column 'name' is still in the table")
 
 
-def test_a_column_nobody_declared(pipeline: Pipeline) -> None:
+def test_a_table_with_an_undeclared_column_is_not_released(pipeline: Pipeline) -> None:
     judging(pipeline, safe_rows().assign(note="x"))
     assert not pipeline.run().success
     refuses(pipeline, "'note' has no role")
 
 
-def test_a_table_that_is_not_there(pipeline: Pipeline) -> None:
+def test_a_missing_table_is_not_released(pipeline: Pipeline) -> None:
     judging(pipeline)
     pipeline.execute("DROP TABLE judged")
     result = pipeline.run("judged")
@@ -48,7 +48,7 @@ def test_a_table_that_is_not_there(pipeline: Pipeline) -> None:
     refuses(pipeline, "is closed")
 
 
-def test_a_check_that_raises_shuts_the_gate_for_good(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_raises_closes_the_gate(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     judging(pipeline)
     assert pipeline.run("judged").success
 
@@ -88,7 +88,7 @@ def test_an_input_that_cannot_be_loaded_fails_the_run(pipeline: Pipeline) -> Non
     assert not pipeline.run("release").success
 
 
-def test_an_asset_that_hands_over_nothing_readable(pipeline: Pipeline) -> None:
+def test_an_unreadable_value_is_not_released(pipeline: Pipeline) -> None:
     @dg.asset
     def judged() -> list[int]:
         return [1, 2, 3]

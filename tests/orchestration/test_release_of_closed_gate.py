@@ -16,7 +16,7 @@ from tests.orchestration.pipeline import (
     safe_rows,
     unsafe_rows,
 )
-from tests.orchestration.refusing import GATE, refuses
+from tests.orchestration.refused_release import GATE, refuses
 
 
 def test_a_failed_gate_stops_its_run(any_pipeline: Pipeline) -> None:
@@ -34,12 +34,12 @@ def test_a_failed_gate_stops_a_second_run_of_the_release_alone(any_pipeline: Pip
     refuses(any_pipeline, "the gate of dataset 'visits' is closed", "k-anonymity is 1")
 
 
-def test_a_gate_that_never_judged(any_pipeline: Pipeline) -> None:
+def test_a_missing_verdict_stops_the_release(any_pipeline: Pipeline) -> None:
     judging(any_pipeline)
-    refuses(any_pipeline, "no gate has judged")
+    refuses(any_pipeline, "no certificate for")
 
 
-def test_checks_left_out_of_the_run(pipeline: Pipeline) -> None:
+def test_a_run_without_checks_stops_the_release(pipeline: Pipeline) -> None:
     judging(pipeline)
     selection = dg.AssetSelection.assets("judged", "release").without_checks()
     assert not pipeline.run_selection(selection).success
@@ -56,7 +56,7 @@ def test_a_refusal_revokes_an_earlier_certificate_and_keeps_the_earlier_release(
     assert pipeline.read("release") == before
 
 
-def test_someones_own_check_of_severity_warn(pipeline: Pipeline) -> None:
+def test_a_custom_check_of_severity_warn_does_not_open_the_gate(pipeline: Pipeline) -> None:
     """Dagster does not block on WARN; the release asks for the gate's certificate all the same."""
     judging(pipeline, unsafe_rows())
     policy = pipeline.policy
@@ -71,12 +71,12 @@ def test_someones_own_check_of_severity_warn(pipeline: Pipeline) -> None:
     result = pipeline.run()
     assert outcome(result) == {"soft_gate": False}
     assert not result.success
-    assert "no gate has judged" in errors(result)
+    assert "no certificate for" in errors(result)
     assert pipeline.read("release") is None
 
 
-def test_our_own_gate_turned_down_to_warn(pipeline: Pipeline) -> None:
-    """Whoever rewraps our results as warnings gets a run that goes on, and a release that refuses."""
+def test_results_changed_to_warn_do_not_open_the_gate(pipeline: Pipeline) -> None:
+    """Results changed to warnings let the run continue, but the release raises an error."""
     judging(pipeline, unsafe_rows())
     asset, gate, release = pipeline.definitions
 
@@ -96,7 +96,7 @@ def test_our_own_gate_turned_down_to_warn(pipeline: Pipeline) -> None:
     assert pipeline.read("release") is None
 
 
-def test_there_is_no_severity_to_pass(pipeline: Pipeline) -> None:
+def test_the_severity_is_not_an_argument(pipeline: Pipeline) -> None:
     with pytest.raises(TypeError):
         build_privacy_checks(
             asset="judged",
@@ -110,14 +110,14 @@ def test_every_check_blocks(pipeline: Pipeline) -> None:
     assert all(spec.blocking for spec in gate.check_specs)
 
 
-def test_every_check_says_what_it_requires(pipeline: Pipeline) -> None:
+def test_check_descriptions_state_the_requirement(pipeline: Pipeline) -> None:
     gate = build_privacy_checks(asset="judged", policy=pipeline.policy)
     described = {spec.name: spec.description for spec in gate.check_specs}
-    assert described["k_anonymity"] == "k-anonymity: at least 3 is required"
-    assert described["l_diversity_distinct_disease"] == "l-diversity (distinct, disease): at least 2 is required"
+    assert described["k_anonymity"] == "k-anonymity must be at least 3"
+    assert described["l_diversity_distinct_disease"] == "l-diversity (distinct, disease) must be at least 2"
 
 
-def test_a_pass_that_somebody_reported(pipeline: Pipeline) -> None:
+def test_a_reported_pass_does_not_open_the_gate(pipeline: Pipeline) -> None:
     """Dagster takes anybody's word for a check, and shows it green; the release does not."""
     judging(pipeline, unsafe_rows())
     assert not pipeline.run("judged").success
@@ -138,7 +138,7 @@ def test_one_check_run_alone_judges_and_records_the_whole_policy(pipeline: Pipel
     refuses(pipeline, "l-diversity (distinct, disease) is 1")
 
 
-def test_a_source_that_does_not_ask_is_not_believed(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_that_does_not_verify_raises_an_error(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     from privacy_plugin.sources import SqlTable
 
     judging(pipeline)

@@ -13,7 +13,7 @@ def described(result: Any) -> dict[str, str]:
     return {evaluation.check_name: evaluation.description for evaluation in result.get_asset_check_evaluations()}
 
 
-def test_a_copy_of_the_original_is_held_back(pipeline: Pipeline) -> None:
+def test_a_copy_of_the_original_is_not_released(pipeline: Pipeline) -> None:
     requirements = [
         {"repeated_records": {"variant": "unique_repeated", "at_most": 0.1}},
         {"itemset_difference": {"variant": "lost", "at_most": 0.1}},
@@ -35,7 +35,7 @@ def test_a_copy_of_the_original_is_held_back(pipeline: Pipeline) -> None:
     assert "zq9" not in "".join(described(result).values())
 
 
-def test_a_declared_channel_that_the_cells_refute(pipeline: Pipeline) -> None:
+def test_cells_that_refute_a_declared_channel_fail(pipeline: Pipeline) -> None:
     line = {"channel": [["3/4", "1/4"], ["1/4", "3/4"]], "attributes": ["truth", "shown"], "at_most": 1.2}
     roles = {"truth": "sensitive", "shown": "quasi_identifier"}
     pipeline.policy = Policy.from_dict(policy_dict(columns=roles, requirements=[{"epsilon_dependence": line}]))

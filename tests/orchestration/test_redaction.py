@@ -16,7 +16,7 @@ def marked(pipeline: Pipeline) -> Pipeline:
     return with_the_table_as_it_is(anonymizing(pipeline, marked_rows()))
 
 
-def test_neither_the_red_nor_the_green_path_tells_a_value(
+def test_failed_and_passed_runs_log_no_value(
     any_pipeline: Pipeline, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -25,13 +25,13 @@ def test_neither_the_red_nor_the_green_path_tells_a_value(
     assert not any_pipeline.run("as_is_release").success
     green = any_pipeline.run("anonymized", "release")
     assert green.success, errors(green)
-    told = written_down(any_pipeline, caplog) + "".join(capfd.readouterr())
-    assert "k-anonymity is 1" in told
+    written = written_down(any_pipeline, caplog) + "".join(capfd.readouterr())
+    assert "k-anonymity is 1" in written
     for marker in MARKERS:
-        assert marker not in told
+        assert marker not in written
 
 
-def test_an_error_of_a_driver_is_told_without_its_text(
+def test_driver_errors_are_redacted(
     pipeline: Pipeline, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -51,17 +51,17 @@ def test_an_error_of_a_driver_is_told_without_its_text(
     assert not pipeline.run("release").success
     monkeypatch.setattr(SqlTable, "row_count", raising)
     assert not pipeline.run_selection(dg.AssetSelection.checks_for_assets("anonymized")).success
-    told = written_down(pipeline, caplog)
-    assert "RuntimeError" in told
+    written = written_down(pipeline, caplog)
+    assert "RuntimeError" in written
     for marker in MARKERS:
-        assert marker not in told
+        assert marker not in written
 
 
 @pytest.mark.parametrize("field", ["folder", "reports_url"])
-def test_no_run_has_the_key_told_by_asking_for_it_as_a_place(
+def test_a_run_configuration_cannot_show_the_signing_key(
     pipeline: Pipeline, field: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Whoever launches a run may put a variable of the environment in the place of what a resource was given."""
+    """A run configuration may replace a value of a resource by any environment variable."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVACY_PLUGIN_KEY", f"{NAME}, which is the key")
@@ -70,12 +70,12 @@ def test_no_run_has_the_key_told_by_asking_for_it_as_a_place(
     asking = {"resources": {"certificates": {"config": {field: {"env": "PRIVACY_PLUGIN_KEY"}}}}}
     for selected in ("anonymized", "release"):
         refused = pipeline.run(selected, run_config=asking)
-        assert "names another place of certificates and reports than the definitions" in errors(refused)
+        assert "names another folder of certificates and reports than the definitions" in errors(refused)
     assert NAME not in written_down(pipeline, caplog)
     assert pipeline.run("release").success
 
 
-def test_the_search_would_find_a_leak(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_leak_search_finds_a_planted_value(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> None:
     marked(pipeline)
 
     @dg.asset
