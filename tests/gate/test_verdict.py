@@ -302,3 +302,38 @@ def test_the_gate_opens_exactly_when_the_definitions_hold(rows, k, l):  # noqa: 
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype(object)
     expected = oracle.k(rows, [0, 1]) >= k and oracle.distinct_l(rows, [0, 1], 2) >= l
     assert policy_of(requirements=requirements).judge(frame).passed is expected
+
+
+ROOTED = {"tree": {"anywhere": {"south": ["8001"], "north": ["3001"]}}}
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_a_column_that_holds_nothing_but_its_root_is_noted_without_another_query(unit, monkeypatch):
+    columns = {"age": "quasi_identifier", "zip": {"role": "quasi_identifier", "hierarchy": ROOTED}}
+    frame = pd.DataFrame({"age": ["*"] * 4, "zip": ["anywhere"] * 4})
+    if unit:
+        columns, frame = {**columns, "who": "unit"}, frame.assign(who=[1, 2, 3, 4])
+    asked = []
+    source = open_source(frame)
+    frequencies = type(source).frequencies
+
+    def counted(self, names, **others):
+        asked.append(tuple(names))
+        return frequencies(self, names, **others)
+
+    monkeypatch.setattr(type(source), "frequencies", counted)
+    verdict = policy_of(columns).judge(source)
+    assert verdict.passed
+    assert verdict.notes == (
+        "column 'age' was generalized to `*` in every row: it carries no information",
+        "column 'zip' was generalized to the root of its hierarchy in every row: it carries no information",
+    )
+    assert len(asked) == 1
+
+
+def test_a_constant_column_is_not_taken_for_a_generalized_one():
+    assert policy_of().judge(frame_of()).notes == ()
+    some = frame_of().assign(age=["*", 30, 30, 30])
+    assert policy_of(requirements=[{"k_anonymity": {"at_least": 1}}]).judge(some).notes == (
+        "k_anonymity at least 1 is the weakest limit there is",
+    )

@@ -96,6 +96,13 @@ def weights_of_values_that_are_not_there(folder: Path) -> Scene:
     return wrong(folder, policy({"privacy_score": asked}))
 
 
+@way(*DOORS, says="1 row of the release holds a value that")
+def labels_that_no_hierarchy_explains(folder: Path) -> Scene:
+    rules = policy({"k_anonymity": {"at_least": 1}}, {"usability": {"at_least": 0.1}}, {"query_error": {"at_most": 1}})
+    original = written(folder, frame().iloc[:-1], "original.csv")
+    return Scene(data=written(folder), policy=rules, population=original)
+
+
 @way(*DOORS, says="whole numbers of at least 0")
 def marginals_that_are_negative(folder: Path) -> Scene:
     asked = {"marginals": {"zip": {ZIP: -1}, "age": {AGE: NAME}}, "population_size": 9, "delta": [0, 1], "at_least": 1}

@@ -12,7 +12,7 @@ import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.usability.coverage import covered_leaves
-from privacy_plugin.metrics.usability.wiped_out import root_label, wiped_out_columns
+from privacy_plugin.metrics.usability.wiped_out import root_labels, wiped_out_columns
 from tests.metrics.released_tables import (
     AGES,
     CITIES,
@@ -199,6 +199,20 @@ def test_what_a_label_covers():
     assert covered_leaves("*", None, ["a", "b"]) == ("a", "b")
 
 
+def test_labels_that_describe_what_occurs_in_a_class():
+    ages, names = [None, -4, 2.5, 10, 19, 45], ["a", "b", "a, b", "20-34"]
+    assert covered_leaves("10-20", None, ages) == (10, 19)
+    assert covered_leaves("-4 to 10", None, ages) == (-4, 2.5, 10)
+    assert covered_leaves("2.5-10 or missing", None, ages) == (None, 2.5, 10)
+    assert covered_leaves("45 or missing", None, ages) == (None, 45)
+    assert covered_leaves("{a, b}", None, ["a", "b", "c"]) == ("a", "b")
+    assert covered_leaves("{a, b}", None, names) == ("a", "a, b", "b")
+    assert covered_leaves("20-34", None, names) == ("20-34",)
+    for unknown in ("{a, d}", "46-50", "1.2.3-4", "{}", "a or b", "d or missing"):
+        assert covered_leaves(unknown, None, [None, "a", "b"]) == ()
+        assert covered_leaves(unknown, None, ages) == ()
+
+
 def test_wiped_out_columns():
     rooted = pp.tree_hierarchy({"south": ["Bern"], "north": ["Kiel"]}, root="anywhere")
     table = FrequencyTable.from_rows(["age", "city", "ill"], [("*", "anywhere", 1), ("*", "anywhere", 1)])
@@ -206,8 +220,10 @@ def test_wiped_out_columns():
     assert wiped_out_columns(table, hierarchies={"city": rooted}) == ("age", "city")
     before = FrequencyTable.from_rows(["age", "city", "ill"], [(1, "Bern", 1), (2, "Bern", 0)])
     assert wiped_out_columns(table, original=before) == ("age", "ill")
-    assert (root_label(AGES), root_label(rooted)) == ("*", "anywhere")
-    assert root_label(pp.tree_hierarchy(["only"])) is None
+    assert (root_labels(AGES), root_labels(rooted)) == ({"*"}, {"*", "anywhere"})
+    named = pp.tree_hierarchy({"anywhere": {"south": ["Bern"], "north": ["Kiel"]}})
+    assert root_labels(named) == {"*", "anywhere"}
+    assert root_labels(pp.tree_hierarchy(["only"], root="anywhere")) == {"*"}
     some = FrequencyTable.from_rows(["age"], [("*",), (3,)])
     assert wiped_out_columns(some) == ()
 

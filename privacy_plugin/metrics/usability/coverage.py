@@ -2,9 +2,11 @@
 
 A *leaf* is a value that a column can have before anything is generalized: the values of the original, and those that
 the column's hierarchy lists. A label of a release covers the leaves that become it on some level, so that rows of one
-column may be on different levels. `*` covers every leaf, and so does a missing value where the original has none.
+column may be on different levels; a label that describes what occurs in a class (`20-34`, `{a, b}`) covers just that.
+`*` covers every leaf, and so does a missing value where the original has none.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,6 +25,9 @@ from privacy_plugin.metrics.presence.population_join import ancestors
 
 Floats = npt.NDArray[np.float64]
 Hierarchies = Mapping[str, Hierarchy]
+
+_OR_MISSING = " or missing"
+_RANGE = re.compile(r"(-?[0-9.]+)(?:-| to )(-?[0-9.]+)")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,7 +107,38 @@ class Domain:
         """
         if self.is_lost(value):
             return np.arange(len(self.leaves), dtype=np.int64)
-        return self._known.get(_called(value), np.zeros(0, dtype=np.int64))
+        known = self._known.get(_called(value))
+        if known is None and isinstance(value, str):
+            known = np.array(sorted(self._observed(value)), dtype=np.int64)
+        return np.zeros(0, dtype=np.int64) if known is None else known
+
+    def _observed(self, text: str) -> set[int]:
+        """Read a label that describes a class by what occurs in it: `20-34`, `-5 to 3`, `{a, b}`, `... or missing`."""
+        described = text.removesuffix(_OR_MISSING)
+        if described.startswith("{") and described.endswith("}"):
+            found = self._listed(described[1:-1].split(", "))
+        elif ends := _RANGE.fullmatch(described):
+            found = self._between(as_number(ends[1]), as_number(ends[2]))
+        else:
+            found = {*self._known.get(described, ())} if described != text else set()
+        missing = self._known.get(None, ()) if described != text else ()
+        return {*found, *missing} if found else set()
+
+    def _listed(self, parts: Sequence[str]) -> set[int]:
+        """Put the parts of a list together to known values, which may contain commas; none where a part is unknown."""
+        read: list[set[int] | None] = [set(), *[None] * len(parts)]  # what the first parts stand for
+        for end in range(1, len(parts) + 1):
+            for start in range(end):
+                known, before = self._known.get(", ".join(parts[start:end])), read[start]
+                if known is not None and before is not None:
+                    read[end] = {*(read[end] or ()), *before, *known.tolist()}
+        return read[-1] or set()
+
+    def _between(self, low: Fraction | None, high: Fraction | None) -> set[int]:
+        if low is None or high is None:
+            return set()
+        numbers = enumerate(map(as_number, self.leaves))
+        return {place for place, number in numbers if number is not None and low <= number <= high}
 
     def coverage(self, values: Sequence[Value], counts: Integers) -> Coverage:
         """Resolve the values of a released column, of which `counts` says how many rows have each."""

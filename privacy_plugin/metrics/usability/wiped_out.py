@@ -36,17 +36,17 @@ def is_wiped_out(values: Sequence[Value], hierarchy: Hierarchy | None) -> bool:
     """Tell whether `*`, or the root of the hierarchy, is all that a column holds."""
     if len(values) != 1 or values[0] is None:
         return False
-    return values[0] == SUPPRESSED or (hierarchy is not None and label(values[0]) == root_label(hierarchy))
+    return values[0] == SUPPRESSED or (hierarchy is not None and label(values[0]) in root_labels(hierarchy))
 
 
-def root_label(hierarchy: Hierarchy) -> str | None:
-    """Return the label that every value of a hierarchy has on its last level; None where it has several there.
+def root_labels(hierarchy: Hierarchy) -> frozenset[str]:
+    """Return the labels that every value of a hierarchy has on some level: `*`, or other names of the root.
 
-    A hierarchy of one value, or without a level above its values, has none: what it says is the value itself.
+    A hierarchy of one value has none besides `*`: what it states is the value itself.
     """
     values: Sequence[Value] = getattr(hierarchy, "values", ())
-    if not values:
-        return SUPPRESSED  # a hierarchy that follows a rule ends in it
     paths = [path for path in map(hierarchy.path, values) if path]
-    roots = {label(path[-1]) for path in paths}
-    return roots.pop() if len(roots) == 1 and len(values) > 1 else None
+    if len(values) < 2 or not paths:
+        return frozenset({SUPPRESSED})  # a hierarchy that follows a rule ends in it
+    levels = [{label(value) for value in level} for level in zip(*paths, strict=True)]
+    return frozenset({SUPPRESSED}).union(*(labels for labels in levels if len(labels) == 1))
