@@ -37,7 +37,7 @@ def require_variant(variant: Variant = "distinct", c: float | None = None) -> No
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition:
-    """Return the diversity that every class needs; a strict limit on the entropy is stated as one that is not."""
+    """Return the diversity that every class needs; a strict limit on entropy is not decided by it."""
     variant = limit.options.get("variant", "distinct")
     if variant == "entropy":
         rule = EntropyDiversity(l=limit.bound, column=limit.column)

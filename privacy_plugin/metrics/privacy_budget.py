@@ -103,7 +103,7 @@ def privacy_budget(
     value = sum of the epsilons of all spends of the dataset, if their deltas sum to at most `delta`; infinite if not.
     (A spend that protects a unit added or removed counts as two steps among others that protect one substituted.)
     Sequential composition (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork, Kenthapadi, McSherry, Mironov, Naor
-    2006), exact: right for any mechanisms, chosen in whatever order. Reserved spends count like committed ones.
+    2006), exact: right for any mechanisms in any order. Reserved spends count like committed ones.
     `privacy_unit` is what the budget protects ("row"): budgets of different units cannot be compared.
     `account` looks up all columns of the table by content; it raises for a table that no private release made, so
     that such a table is never evaluated. `dataset`: the table must have been released under this name. Missing values

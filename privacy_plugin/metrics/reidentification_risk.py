@@ -40,7 +40,7 @@ def share_at_risk(candidates: Integers, people: Integers, threshold: float | Non
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition | None:
-    """Return the rows that every class needs for the highest risk; the average is known once all classes are."""
+    """Return the rows that every class needs for the highest risk; the average needs all classes."""
     variant = limit.options.get("variant", "highest")
     if variant == "average":
         return ClassCondition(average=True)

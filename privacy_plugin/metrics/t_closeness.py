@@ -34,12 +34,14 @@ def require_ground(ground: Ground = "equal") -> None:
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition:
-    """Return the distance that every class keeps; decisive only where the table stays whole and equality counts."""
+    """Return the distance allowed for every class; decisive without suppression, for `at_most`."""
     ground = limit.options.get("ground", "equal")
     levels: Any = None
     if isinstance(ground, Hierarchy):
         laid = ground.levels(limit.values)
-        rooted = len(laid.dictionaries[-1]) == 1 and laid.height > 0  # all are one from the root on: no distance there
+        rooted = (
+            len(laid.dictionaries[-1]) == 1 and laid.height > 0
+        )  # from the root on all values are equal, so the distance is 0
         levels = laid.maps[: ground.meeting] if rooted else laid.maps
     return ClassCondition(
         rule=Closeness(t=limit.bound, column=limit.column, ground="ordered" if ground == "ordered" else levels),

@@ -93,7 +93,7 @@ def unique_itemsets(
     the original holds}; value = |{I in U: some generated row holds I}| / |U|, 0 where U is empty. Dorrestijn 2018,
     section 4, table 6, which prints the complement for "random itemsets" that it does not define; here all are counted,
     size by size (`unique`, `reproduced`). Most large sets are unique and unlikely to be hit by chance, so the share
-    falls with the size whatever was done for privacy: `if_independent` is the share that as many rows of independent
+    falls with the size, with or without protection: `if_independent` is the share that as many rows of independent
     columns would reproduce on average. A missing value is not an item. Exact fraction. Cost: a grouping of both tables
     for every set of columns; TooLargeError above four billion visited rows.
 

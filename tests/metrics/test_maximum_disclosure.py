@@ -65,7 +65,7 @@ def test_below_is_strict_and_exact(attacker):
 
 
 def test_a_class_at_the_limit_fails_even_where_floating_point_rounds_down():
-    """Whatever a class's floating value is, it must not pass for below a limit that it reaches."""
+    """A class that reaches a limit exactly must not pass `below`, for any floating-point value."""
     for counts in ([3, 1, 1], [7, 2, 2, 1], [5, 4, 3, 2, 1], [11, 7, 3]):
         found = of_counts(counts, knowledge=1)
         limit = pp.require("maximum_disclosure", knowledge=1, below=found.value).limit
@@ -94,7 +94,7 @@ def test_more_knowledge_than_people_and_values_discloses_everybody():
 
 
 def test_one_fact_too_few_for_the_other_class_leaves_it_undisclosed():
-    """Two facts exhaust the class of two values; only then does a fact about it disclose anybody elsewhere."""
+    """Two facts exhaust the class of two values; only then does a fact about it disclose a person of another class."""
     assert of_counts([1, 1], [9] * 9, knowledge=1).spread.values[1] < 0.5
     assert of_counts([1, 1], [9] * 9, knowledge=2).spread.values.tolist() == [1, 1]
     assert oracle.partition_classes([[1, 1], [9] * 9], 2) == [1, 1]

@@ -85,7 +85,7 @@ people = st.tuples(*[st.sampled_from([*LEAVES, None, "*"])] * 2)
 @settings(deadline=None, derandomize=True, max_examples=400)
 @given(data=st.data(), given_paths=st.tuples(hierarchies(), hierarchies()))
 def test_never_safer_than_the_table_and_the_population_generalized_alike(data: st.DataObject, given_paths: Any) -> None:
-    """Whatever the labels: refused, or what it is when both tables are brought to the table's levels."""
+    """With any labels: an error, or the value of both tables on the table's levels."""
     population = data.draw(st.lists(people, min_size=1, max_size=10))
     inside = data.draw(st.lists(st.booleans(), min_size=len(population), max_size=len(population)))
     table = [person for person, chosen in zip(population, inside, strict=True) if chosen]

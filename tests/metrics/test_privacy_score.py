@@ -21,7 +21,7 @@ HALF = Fraction(1, 2)
 
 
 def letters(*people):
-    """One boolean column a letter."""
+    """One boolean column per letter."""
     names = sorted(set("".join(people)))
     return pd.DataFrame([{name: name in person for name in names} for person in people])
 
@@ -144,7 +144,7 @@ def test_example_2_33_a_2_anonymous_table_can_disclose_a_value():
     found = pp.privacy_score(frame, attributes=["qi", "d", "e"], roles=roles)
     assert found.of(frame).tolist() == [0.5, 0.5, 0, 0]
     assert found.witness(int(np.argmax(found.individuals))).words() == (
-        "Who knows qi learns d: weight 0.5, true of 1 person."
+        "An attacker who knows qi learns d: weight 0.5, true of 1 person."
     )
 
 
@@ -277,7 +277,7 @@ def test_attributes_of_every_person_follow_from_the_empty_set():
     found = pp.privacy_score(pd.DataFrame({"city": ["Bern", "Bern"], "age": [1, 2]}), attributes=["city", "age"])
     assert found.value == Fraction(1, 2)
     assert found.witness(0).known == ()
-    assert found.witness(0).words() == "Anybody learns city: weight 0.5, true of 1 person."
+    assert found.witness(0).words() == "Any attacker learns city: weight 0.5, true of 1 person."
 
 
 @steady
@@ -297,7 +297,7 @@ def test_a_witness_reaches_the_score(people, person, confidence):
 def test_a_witness_of_a_confidence_without_exact_float_has_its_inferences():
     frame = pd.DataFrame({"ill": ["flu"] * 5 + ["gout"]})
     found = pp.privacy_score(frame, attributes=["ill"], confidence="5/6")
-    assert found.witness(0).words() == "Anybody learns ill: weight 0.4545, true of 5 people."
+    assert found.witness(0).words() == "Any attacker learns ill: weight 0.4545, true of 5 people."
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def consistent(seen: Published, values: World) -> set[World]:
 
 
 def most_certain(odds: Counter[World]) -> Fraction:
-    """The highest probability of anybody's value."""
+    """The highest probability of any person's value."""
     found: Counter[tuple[int, str]] = Counter()
     for world, weight in odds.items():
         for person, value in enumerate(world):

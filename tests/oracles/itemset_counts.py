@@ -24,7 +24,7 @@ def said_yes(rows: Held, truthful: Fraction) -> dict[tuple[int, ...], Fraction]:
 
 
 def largest_factor(rows: Held, truthful: Fraction) -> Fraction:
-    """How far the first row, whatever it is changed to, moves the probability of what comes out, at most."""
+    """The largest factor by which any change of the first row moves the probability of an outcome."""
     itemsets = len(rows[0])
     before = said_yes(rows, truthful)
     widest = Fraction(1)

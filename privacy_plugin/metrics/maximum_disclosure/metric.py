@@ -60,10 +60,11 @@ def require_attacker(knowledge: int, attacker: Attacker = "implications") -> Non
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition | None:
-    """Return what k negations disclose of a class: n(s0) / (n - n(s1) - ... - n(sk)) < b is (b / (1 - b), k + 2).
+    """Return the recursive diversity that every class needs against k negations.
 
-    Against implications a class depends on all others, but discloses no less than against negations: the condition is
-    necessary. Without suppression tagging decides sooner than a count of all nodes.
+    n(s0) / (n - n(s1) - ... - n(sk)) < b is recursive (b / (1 - b), k + 2)-diversity. Against implications a class
+    depends on all others, but discloses no less than against negations: the condition is necessary. Without suppression
+    tagging decides sooner than a count of all nodes.
     """
     if not limit.suppression:
         return None

@@ -182,9 +182,8 @@ def _next_moment(question: Question, k: int, floor_moment: int, ceil_moment: int
 def inversion_bounds(question: Question, *, known: list[float] | None = None) -> tuple[float, float]:
     """Return bounds of the probability that first..last people match, by inversion.
 
-    `known` are the cumulants of orders 0..ORDERS where the caller has them. Cost: whatever the population,
-    some fifty complex exponentials. Sines, cosines and exponentials are taken to be correct to 4 units in
-    the last place.
+    `known` are the cumulants of orders 0..ORDERS where the caller has them. Cost: some fifty complex exponentials, at
+    any population size. Sines, cosines and exponentials are taken to be correct to 4 units in the last place.
     """
     kappa = cumulants(question, orders=ORDERS) if known is None else known
     mean, variance = exact_mean(question), kappa[2]

@@ -50,9 +50,9 @@ def presence_confidence_bounds(
     of its generalized values; `research_count` its rows in the table. The truth lies between the bounds,
     rounding included: the lower end never overstates privacy. They are less than 1e-9 apart with
     method="automatic"; with "window", the recursion on a grid, until `tolerance` is met or the grid has
-    16,384 points. With `decide_at` a class is no longer refined once all of its interval is at or above, or
+    16,384 points. With `decide_at` the refinement of a class ends once all of its interval is at or above, or
     below, that confidence. A float in delta stands for the decimal it prints as. Cost: about a millisecond
-    a distinct class, whatever the population.
+    per distinct class, at any population size.
 
     >>> lower, upper = presence_confidence_bounds(
     ...     marginals=[[3, 3, 3], [1, 1, 1]], research_count=[1, 1], others=4, delta_low=0.33, delta_high=1

@@ -50,7 +50,7 @@ class DeltaPresence(Measurement):
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition:
-    """Return the share of its people that every class may have; suppression only widens the gap to a lower bound."""
+    """Return the allowed share of each class; suppression cannot repair a lower bound above 0."""
     low, high = limit.bounds
     return ClassCondition(rule=Presence(low=low, high=high), repairable=low == 0)
 

@@ -132,7 +132,7 @@ def privacy_score(
     >>> found.value, found.individuals.tolist(), found.counts.tolist()
     (Fraction(1, 4), [0.5, 0.0, 0.0], [2, 1, 1])
     >>> found.witness(0).words()
-    'Who knows zip learns disease: weight 0.5, true of 2 people.'
+    'An attacker who knows zip learns disease: weight 0.5, true of 2 people.'
     """
     from privacy_plugin.metrics.privacy_score.scores import estimate_work, score
 

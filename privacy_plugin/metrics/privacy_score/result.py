@@ -94,7 +94,7 @@ class ScoreWitness:
         """Return a sentence; without `reveal` it contains no value of the table."""
         known = ", ".join(_shown(self.known_attributes, reveal=reveal))
         inferred = ", ".join(_shown(self.inferred_attributes, reveal=reveal))
-        who = f"Who knows {known}" if known else "Anybody"
+        who = f"An attacker who knows {known}" if known else "Any attacker"
         what = f"learns {inferred}" if inferred else "learns nothing"
         whom = "1 person" if self.people == 1 else f"{self.people:,} people"
         return f"{who} {what}: weight {float(self.weight):.4g}, true of {whom}."
@@ -179,7 +179,7 @@ class PrivacyScore(Measurement):
 
     @property
     def maximum(self) -> float:
-        """The highest score of anybody."""
+        """The highest score of any person."""
         return float(self.individuals.max())
 
     def threshold_count(self, threshold: float) -> int:
@@ -191,7 +191,7 @@ class PrivacyScore(Measurement):
         return Fraction(self.threshold_count(threshold), self.rows)
 
     def of(self, frame: Any) -> Floats:
-        """Return the scores of the rows of a frame, in the frame's order whatever its index says.
+        """Return the scores of the rows of a frame, in the frame's order, for any index.
 
         The frame (pandas, polars, Arrow, a mapping of columns, a FrequencyTable) has the attributes as columns and
         rows like those that were measured; a row that was not among them has no score and is refused.
