@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.gate.verdict import Verdict
     from privacy_plugin.generalization.generalize import generalize
+    from privacy_plugin.generalization.generalize_locally import generalize_locally
+    from privacy_plugin.generalization.local_plan import LocalPlan
     from privacy_plugin.generalization.plan import Plan, load_plan
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger.in_use import using_ledger
@@ -84,6 +86,7 @@ _HOMES = {
     "Finding": "requirements.requirement",
     "FrequencyTable": "frequency",
     "Hierarchy": "frequency.hierarchy",
+    "LocalPlan": "generalization.local_plan",
     "Measurement": "metrics.measurement",
     "Plan": "generalization.plan",
     "Policy": "policy.policy",
@@ -102,6 +105,7 @@ _HOMES = {
     "fill_holes": "anonymizers.repair.score_repair",
     "frequency_table": "sources",
     "generalize": "generalization.generalize",
+    "generalize_locally": "generalization.generalize_locally",
     "good_node_probabilities": "anonymizers.epsilon_safe.good_node_probabilities",
     "greedy_repair": "anonymizers.repair.score_repair",
     "histogram_dependence": "metrics.dependence.exact_releases",
@@ -155,6 +159,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "Finding",
     "FrequencyTable",
     "Hierarchy",
+    "LocalPlan",
     "Measurement",
     "Plan",
     "Policy",
@@ -172,6 +177,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "fill_holes",
     "frequency_table",
     "generalize",
+    "generalize_locally",
     "good_node_probabilities",
     "greedy_repair",
     "histogram_dependence",

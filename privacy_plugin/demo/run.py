@@ -21,6 +21,7 @@ from rich.text import Text
 from privacy_plugin.cli.results import description_lines, level_table, show_verdict
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED
 from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.policy.policy import Policy
 
@@ -120,7 +121,7 @@ def _read_verdict(path: Path | None) -> dict[str, Any]:
     return content
 
 
-def _write_comparison(policy: Policy, place: Path, plan: Plan, released: _Outcome) -> Path:
+def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, released: _Outcome) -> Path:
     """Write a report that compares both tables of the warehouse."""
     from privacy_plugin.orchestration import WarehouseResource  # needs Dagster
     from privacy_plugin.report import write_report

@@ -79,7 +79,7 @@ class Hierarchy(ABC):
         plain = canonical(value)
         if level == 0:
             return plain
-        path = self._path_or_default(plain)
+        path = self.path_of(plain)
         if path is None:
             raise HierarchyError("the hierarchy does not cover the given value")
         return path[level - 1]
@@ -89,7 +89,7 @@ class Hierarchy(ABC):
 
         The error gives the number of uncovered values; with `reveal` also the values.
         """
-        paths = [self._path_or_default(value) for value in values]
+        paths = [self.path_of(value) for value in values]
         missing = [value for value, path in zip(values, paths, strict=True) if path is None]
         if missing:
             raise HierarchyError(_describe_uncovered(column, missing, self.covers, reveal=reveal))
@@ -103,7 +103,8 @@ class Hierarchy(ABC):
         levels.require_coarsening(column)
         return levels
 
-    def _path_or_default(self, value: Value) -> tuple[Value, ...] | None:
+    def path_of(self, value: Value) -> tuple[Value, ...] | None:
+        """Return what a value becomes, as `path` does, also for missing and suppressed values that are not listed."""
         path = self.path(value)
         if path is None and value == SUPPRESSED:
             return (SUPPRESSED,) * self.height

@@ -16,7 +16,8 @@ class Recoding:
     are unchanged. `suppressed` holds tuples of *new* values over `suppressed_columns`: their rows are removed
     (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
     several columns at once: pairs of original and new values over `combined_columns`, one for every combination;
-    not all of these columns need to be kept.
+    not all of these columns need to be kept. Together with `combined`, the tuples of `suppressed` are *original*
+    values over the same columns, and their rows are removed.
     """
 
     keep: tuple[str, ...]
@@ -31,8 +32,12 @@ class Recoding:
         require_columns(self.keep, self.keep, role="keep")
         if self.suppression not in ("drop", "mask"):  # anything else would leave the rows unchanged
             raise ParameterError(f"suppression must be drop or mask, not {self.suppression!r}")
-        if self.combined_columns and (self.mappings or self.suppressed):
-            raise ParameterError("a recoding has mappings and suppressed rows, or combined values, not both")
+        if self.combined_columns and self.mappings:
+            raise ParameterError("a recoding has mappings, or combined values, not both")
+        if self.combined_columns and self.suppressed:
+            if self.suppressed_columns != self.combined_columns or self.suppression != "drop":
+                raise ParameterError("rows of combined values are removed by whole combinations, not masked")
+            return
         for column in (*self.mappings, *self.suppressed_columns):
             if column not in self.keep:
                 raise ColumnError(f"column {column!r} is recoded but not kept")

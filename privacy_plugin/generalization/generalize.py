@@ -69,7 +69,7 @@ def generalize(
     >>> plan.levels, plan.suppressed
     ({'zip': 1}, 1)
     """
-    _require_parameters(hierarchies, requirements, max_suppression, loss)
+    require_parameters(hierarchies, requirements, max_suppression, loss)
     if search not in get_args(Search):
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
     if reveal:
@@ -87,7 +87,7 @@ def generalize(
     )
     found = search_best(lattice, progress) if search == "best" else search_chain(lattice, progress)
     if found is None:
-        raise _infeasible(lattice, unit)
+        raise infeasible(lattice, unit)
     trade_off = _cheap_trade_off(lattice) if search == "best" else ()
     return _plan(lattice, found, unit, trade_off)
 
@@ -119,7 +119,7 @@ def loss_against_k(
     [(1, 0.0), (4, 1.0), (5, None)]
     """
     first = require("k_anonymity", at_least=1)
-    _require_parameters(hierarchies, [first, *requirements], max_suppression, loss)
+    require_parameters(hierarchies, [first, *requirements], max_suppression, loss)
     lattice = lattice_over(
         data,
         hierarchies=hierarchies,
@@ -131,7 +131,8 @@ def loss_against_k(
     return _trade_off(lattice, ks)
 
 
-def _infeasible(lattice: Lattice, unit: str | None) -> PrivacyPluginError:
+def infeasible(lattice: Lattice, unit: str | None) -> PrivacyPluginError:
+    """Return the error that names the requirement which even the most general table fails."""
     if lattice.conditions.k > lattice.table.rows:
         counted = "rows" if unit is None else "people"
         largest = max(lattice.requirements, key=lambda requirement: least_size(requirement) or 0)
@@ -199,9 +200,10 @@ def _named(lattice: Lattice, node: tuple[int, ...]) -> dict[str, int]:
     return dict(zip(lattice.columns, node, strict=True))
 
 
-def _require_parameters(
+def require_parameters(
     hierarchies: Mapping[str, Hierarchy], requirements: Sequence[Requirement], max_suppression: float, loss: str
 ) -> None:
+    """Raise for arguments that are wrong whatever the data is."""
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
     if not requirements:

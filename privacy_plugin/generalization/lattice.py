@@ -120,7 +120,7 @@ class Lattice:
     @cached_property
     def conditions(self) -> ClassConditions:
         """What the requirements ask of every class."""
-        dictionaries = {name: _in_order(self.table.dictionary(name)) for name in self.sensitive_columns}
+        dictionaries = {name: in_order(self.table.dictionary(name)) for name in self.sensitive_columns}
         return class_conditions(
             self.requirements,
             dictionaries=dictionaries,
@@ -238,7 +238,7 @@ class Lattice:
         return self.most_suppressed == 0 or self.loss_name not in ("entropy", "loss_metric")
 
 
-def _in_order(dictionary: Dictionary) -> Dictionary:
+def in_order(dictionary: Dictionary) -> Dictionary:
     """Sort values as `sensitive_codes` numbers them."""
     return tuple(dictionary[position] for position in np.argsort(rank_values(dictionary)))
 

@@ -217,7 +217,7 @@ def loss_metric(table: FrequencyTable, levels: Laid, hierarchies: Hierarchies) -
     """
     cells = []
     for name, laid in levels.items():
-        covered, leaves = _covered_leaves(laid, hierarchies[name])
+        covered, leaves = covered_leaves(laid, hierarchies[name])
         cells.append((covered - 1.0) / max(leaves - 1, 1))
     return _cell_loss(table, levels, cells, [np.ones(cell.shape[1]) for cell in cells])
 
@@ -231,7 +231,7 @@ def discernibility(table: FrequencyTable, levels: Laid, _: Hierarchies) -> Disce
     return Discernibility(table=table, levels=levels)
 
 
-def _covered_leaves(laid: Levels, hierarchy: Hierarchy) -> tuple[Floats, int]:
+def covered_leaves(laid: Levels, hierarchy: Hierarchy) -> tuple[Floats, int]:
     """For every level and value of the table, how many leaves the generalized value covers; and all leaves."""
     listed = [path for path in map(hierarchy.path, getattr(hierarchy, "values", ())) if path is not None]
     extra = [code for code, value in enumerate(laid.dictionaries[0]) if not listed or hierarchy.path(value) is None]

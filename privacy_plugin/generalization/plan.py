@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from privacy_plugin.atomic_write import staging_path, write_atomically
 from privacy_plugin.description import Description
@@ -24,6 +24,9 @@ from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
+
+if TYPE_CHECKING:
+    from privacy_plugin.generalization.local_plan import LocalPlan
 
 _FORMAT = 1
 _LOSS_UNITS = {
@@ -272,10 +275,14 @@ class Plan:
         return hierarchy.values
 
 
-def load_plan(path: str | Path) -> Plan:
-    """Read a plan that `Plan.save` wrote."""
+def load_plan(path: str | Path) -> "Plan | LocalPlan":
+    """Read a plan that `Plan.save` or `LocalPlan.save` wrote."""
     try:
         given = json.loads(Path(path).read_text(encoding="utf-8"))
+        if given.get("kind") is not None:
+            from privacy_plugin.generalization.local_plan import read_local_plan
+
+            return read_local_plan(given)
         if given.pop("format") != _FORMAT:
             raise ParameterError(f"the plan {str(path)!r} has a format this release does not read")
         given["hierarchies"] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def failing_rows(
     sensitive: str | None = None,
     attributes: Sequence[str] | None = None,
     population: Tables | None = None,
-    max_suppression: float = 0.0,
+    max_suppression: float | Fraction = 0.0,
     masked: bool = False,
 ) -> Integers:
     """Return one distinct row of every class that has to be suppressed, after checking that the rest passes.
@@ -54,7 +55,7 @@ def failing_rows(
     if classes.suppressed > allowed:
         raise InfeasibleError(
             f"{classes.suppressed:,} of {table.rows:,} rows are in classes that fail {classes.causes}, "
-            f"more than the suppression limit of {max_suppression:.1%}"
+            f"more than the suppression limit of {float(max_suppression):.1%}"
         )
     remaining = classes.remaining(masked=masked)
     for requirement, (measurement, gone) in zip(requirements, seen, strict=True):
@@ -114,7 +115,7 @@ def _alone(requirement: Requirement) -> Requirement:
     return requirement if stricter == requirement.options else replace(requirement, options=stricter)
 
 
-def most_suppressed(max_suppression: float, rows: int) -> int:
+def most_suppressed(max_suppression: float | Fraction, rows: int) -> int:
     """Return how many rows may be suppressed, the share read as it is written.
 
     >>> most_suppressed(0.29, 100)

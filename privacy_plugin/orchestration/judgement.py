@@ -11,6 +11,7 @@ import dagster as dg
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.orchestration.check_results import GREAT_EXPECTATIONS
 from privacy_plugin.orchestration.error_redaction import redact_errors, redacted_message
@@ -105,7 +106,7 @@ def _write_report(
     return path, None
 
 
-def _load_plan(path: Path) -> Plan | None:
+def _load_plan(path: Path) -> Plan | LocalPlan | None:
     """Return the saved plan of the judged asset, or None."""
     try:
         return load_plan(path) if path.exists() else None

@@ -124,6 +124,19 @@ class _Table:
         self._add(kind, rule.column, _fraction("t", rule.t), ground=len(levels))
 
 
+def rule_lines(rules: Sequence[ClassRule], *, column_start: Integers, histogram: Integers) -> tuple[Integers, Integers]:
+    """Return rules and the grounds they measure on as compiled code reads them.
+
+    The symbols of sensitive column i start at `column_start[i]`; `histogram` counts those of the whole table, and last
+    the population.
+    """
+    table = _Table(column_start, histogram)
+    for rule in rules:
+        table.add_rule(rule)
+    lines = np.array(table.lines, dtype=np.int64).reshape(-1, RULE_FIELDS)
+    return lines, np.array(table.grounds, dtype=np.int64).reshape(-1, len(histogram), GROUND_LAYERS)
+
+
 class Carried(NamedTuple):
     """What a walk with rules carries along (see parts.py), its rules and the room to judge them in."""
 
@@ -160,9 +173,7 @@ def carry_classes(
     owner, symbol = np.divmod(entries, symbol_count)
     histogram = np.zeros(symbol_count, dtype=np.int64)
     np.add.at(histogram, symbol, totals)
-    table = _Table(column_start, histogram)
-    for rule in rules:
-        table.add_rule(rule)
+    table, ground = rule_lines(rules, column_start=column_start, histogram=histogram)
     plan = packed.plan.attributes
     plan[:, POOL_CAPACITY] = np.minimum(len(entries), plan[:, CAPACITY] * symbol_count)
     plan[:, POOL] = len(entries) + np.cumsum(2 * plan[:, POOL_CAPACITY]) - 2 * plan[:, POOL_CAPACITY]
@@ -183,8 +194,8 @@ def carry_classes(
     return Carried(
         details=details,
         pool=pool,
-        table=np.array(table.lines, dtype=np.int64).reshape(-1, RULE_FIELDS),
-        ground=np.array(table.grounds, dtype=np.int64).reshape(-1, symbol_count, GROUND_LAYERS),
+        table=table,
+        ground=ground,
         histograms=np.zeros((packed.tail_classes + 1, symbol_count), dtype=np.int64),
         empty_fails=weigh_population,
     )
