@@ -1,4 +1,4 @@
-"""What a randomized release spends: every part with its mechanism and sensitivity, and what they come to together."""
+"""The privacy account of a randomized release: every mechanism with its sensitivity, and their composition."""
 
 import math
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ _HALVINGS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One mechanism of a release: what it looked at, what one step of the neighbour relation changes, what it spent.
+    """One mechanism of a release: what it measured, its sensitivity, and what it spent.
 
-    A part spends epsilon (pure) or rho (zero-concentrated); `times` says how often.
+    A part spends epsilon (pure) or rho (zero-concentrated), `times` times.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseLedger:
-    """The privacy account of one release. An epsilon is never stated without its unit.
+    """The privacy account of one release; an epsilon always has a unit.
 
     `epsilon` and `delta` hold for one `unit` under `neighbours`; `epsilon_row` (with the same delta) for a whole row.
-    `private` is False when a test generator drew instead of the secure source.
+    `private` is False if a test generator drew instead of the secure source.
     """
 
     unit: str
@@ -133,15 +133,15 @@ def rho_within(epsilon: float, delta: float) -> float:
 
 
 def pure_rho(epsilon: float) -> float:
-    """Return epsilon^2 / 2: pure epsilon-differential privacy is that much zero-concentrated."""
+    """Return epsilon^2 / 2, the rho of pure epsilon-differential privacy."""
     return epsilon * epsilon / 2
 
 
 def exponential_rho(epsilon: float) -> float:
-    """Return epsilon^2 / 8: the exponential mechanism's range is bounded, which costs a quarter of `pure_rho`."""
+    """Return epsilon^2 / 8, the rho of the exponential mechanism: its bounded range costs a quarter of `pure_rho`."""
     return epsilon * epsilon / 8
 
 
-def _require(holds: bool, words: str) -> None:
+def _require(holds: bool, problem: str) -> None:
     if not holds:
-        raise ParameterError(words)
+        raise ParameterError(problem)

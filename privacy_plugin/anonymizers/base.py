@@ -178,7 +178,7 @@ class Anonymizer(ABC):
     doing: ClassVar[str]
     """What a terminal shows while it runs."""
     done: ClassVar[str]
-    """What the description of an asset says of the anonymized table."""
+    """The state of the anonymized table, for the description of an asset."""
     plan_type: ClassVar[type[PlanResult] | None] = None
     """The class of its plan where the result can be saved and applied again."""
     spends_budget: ClassVar[bool] = False

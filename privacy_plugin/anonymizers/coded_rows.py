@@ -35,7 +35,7 @@ class CodedRows:
     def of(
         cls, table: FrequencyTable, *, given: str | None, domains: Mapping[str, Sequence[Any]] | None
     ) -> "CodedRows":
-        """Code a table by the declared domains, or by the values that occur where none is declared."""
+        """Code a table by the declared domains; a column without one by the values that occur."""
         table.require_rows()
         table.require_one_row_a_person("synthesis")
         known = {name: declared_domain(table, name, domains) for name in table.columns}
@@ -43,7 +43,7 @@ class CodedRows:
             require_columns([given], table.columns, role="given")
         names = tuple(name for name in table.columns if name != given)
         if not names:
-            raise ColumnError("there must be a column beside the given one")
+            raise ColumnError("the given column is the only column; name at least one more")
         found = cls(
             names=names,
             domains=tuple(known[name] for name in names),
@@ -60,17 +60,19 @@ class CodedRows:
         sizes = sorted((len(domain) for domain in found.domains), reverse=True)
         cells = len(found.given_domain) * sizes[0] * (sizes[1] if len(sizes) > 1 else 1)
         if cells > _MOST_CELLS:
-            raise TooLargeError(f"a table of two columns has {cells:,} cells, more than {_MOST_CELLS:,}; group values")
+            raise TooLargeError(
+                f"a table of two columns has {cells:,} cells, more than {_MOST_CELLS:,}; group values into intervals"
+            )
         return found
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.counts.sum())
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What is taken to be known without looking at the rows."""
+        """What is assumed to be public."""
         found = ["the number of rows is public"]
         if self.undeclared:
             names = ", ".join(self.undeclared)
@@ -79,12 +81,12 @@ class CodedRows:
 
     @property
     def columns(self) -> int:
-        """How many columns there are beside the given one."""
+        """The number of columns without the given one."""
         return len(self.names)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many values each column may have."""
+        """The number of values that each column may have."""
         return tuple(len(domain) for domain in self.domains)
 
     def planes(self) -> Integers:
@@ -103,7 +105,7 @@ class CodedRows:
         return self._counted(cells, shape[0] * shape[1] * shape[2]).reshape(shape)
 
     def decoded(self, planes: Integers, codes: Integers) -> FrequencyTable:
-        """Turn codes of generated rows into a frequency table with the columns of the original, in its order."""
+        """Return generated codes as a frequency table with the columns of the original, in its order."""
         columns = {name: (codes[:, at], self.domains[at]) for at, name in enumerate(self.names)}
         if self.given is not None:
             columns[self.given] = planes, self.given_domain
@@ -121,7 +123,10 @@ class CodedRows:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowItems:
-    """Items are numbered column by column, in the order of the domains."""
+    """Coded rows as sets of items: an item is a column with a value, and missing values are not items.
+
+    Items are numbered column by column, in the order of the domains.
+    """
 
     rows: CodedRows
 
@@ -132,7 +137,7 @@ class RowItems:
 
     @cached_property
     def codes(self) -> Integers:
-        """Distinct rows x columns: the place of the value among its column's items, -1 where it is missing."""
+        """Distinct rows x columns: the position of the value among its column's items, -1 if it is missing."""
         found = np.full(self.rows.codes.shape, -1, dtype=np.int64)
         for column, domain in enumerate(self.rows.domains):
             present = np.array([value is not None for value in domain])
@@ -163,18 +168,20 @@ class RowItems:
 
 
 def declared_domain(table: FrequencyTable, name: str, domains: Mapping[str, Sequence[Any]] | None) -> tuple[Value, ...]:
-    """Return the values a column may have: those declared, which must cover the data, or those that occur."""
+    """Return the domain of a column: the declared values, which must cover the data, or those that occur."""
     if domains is None or name not in domains:
         return table.dictionary(name)
-    if isinstance(domains[name], str):  # would be read letter by letter
-        raise ColumnError(f"the domain of column {name!r} must be a list of its values, not a text")
+    if isinstance(domains[name], str):  # would be read character by character
+        raise ColumnError(f"the domain of column {name!r} must be a list of values, not a string")
     declared = [canonical(value) for value in domains[name]]
     keys = {key(value) for value in declared}
     if len(keys) != len(declared) or not declared:
         raise ColumnError(f"the domain of column {name!r} must list each of its values once")
     outside = sum(key(value) not in keys for value in table.dictionary(name))
     if outside:
-        raise ColumnError(f"column {name!r} has {outside} values that its declared domain does not list")
+        raise ColumnError(
+            f"column {name!r} has {outside} values outside its declared domain; add them, or recode them first"
+        )
     return tuple(declared)
 
 

@@ -34,9 +34,9 @@ def multidimensional_presence(
     """Generalize the research table region by region, as little as keeps every region delta-present (MPALM).
 
     The quasi-identifiers are the keys of `hierarchies`. The population's values are split top-down along one column's
-    hierarchy at a time, as long as every part stays delta-present; of the possible splits the one that saves most
-    loss is made. Nergiz, Atzori, Clifton 2007. Deterministic. InfeasibleError where not even the most general table
-    is delta-present. The result states what it reached and applies to the research table.
+    hierarchy at a time, as long as every part stays delta-present; of the possible splits the one that saves most loss
+    is made. Nergiz, Atzori, Clifton 2007. Deterministic. Raises InfeasibleError if not even the most general table is
+    delta-present. The result has the presence that was reached, and applies to the research table.
 
     >>> import pandas
     >>> from privacy_plugin.frequency.hierarchy_builders import tree_hierarchy
@@ -140,18 +140,18 @@ class PresenceGeneralization:
         )
 
     def apply(self, research: Any, *, target: str | None = None, keep: Sequence[str] | None = None) -> Any:
-        """Generalize the research table where it lies; only groups are read, and quasi-identifiers become text.
+        """Generalize the research table where it is stored; only groups are read, and quasi-identifiers become text.
 
         Frames return a new frame, in which rows keep their order; a database table or a file needs the `target` that is
-        created, whole or not at all. `keep` names the columns of the result (default: all). Raises ParameterError for
-        rows whose values the population does not have, and InfeasibleError for a table that is not delta-present in
-        these regions; nothing is written then.
+        created atomically. `keep` names the columns of the result (default: all). Raises ParameterError for rows whose
+        values do not occur in the population, and InfeasibleError for a table that is not delta-present in these
+        regions; nothing is written then.
         """
         source = open_source(research)
         return source.recode(self.recoding(source, keep=keep), target=target)
 
     def recoding(self, source: Source, *, keep: Sequence[str] | None = None) -> Recoding:
-        """Work out what every combination of quasi-identifiers becomes."""
+        """Return what every combination of quasi-identifiers becomes."""
         require_columns(self.columns, source.columns)
         table = source.frequencies(self.columns)
         table.require_rows()
@@ -163,9 +163,9 @@ class PresenceGeneralization:
         )
 
     def recoded(self, table: FrequencyTable) -> tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...]:
-        """Return what every distinct row of a table over the columns becomes, after measuring that table too.
+        """Return what every distinct row of a table becomes; raise InfeasibleError if it is not delta-present then.
 
-        The regions were made for one table: another one is delta-present in them only if it is found to be.
+        The regions were made for one table; another one may not be delta-present in them.
         """
         codes = np.column_stack([self._codes_of(table, name) for name in self.columns])
         rows = self._rows(codes)
@@ -180,32 +180,32 @@ class PresenceGeneralization:
         )
         if not isinstance(found, DeltaPresence) or found.minimum < self.delta[0] or found.maximum > self.delta[1]:
             raise InfeasibleError(
-                f"in these regions the table would be present with {float(found.lowest):.4g} to "
-                f"{float(found.highest):.4g}, and delta is {float(self.delta[0]):g} to {float(self.delta[1]):g}; "
-                "they were made for another table: make new ones"
+                f"in these regions the probability of presence would be {float(found.lowest):.4g} to "
+                f"{float(found.highest):.4g}, and delta is {float(self.delta[0]):g} to {float(self.delta[1]):g}; the "
+                "regions were made for another table: run multidimensional_presence again"
             )
         return tuple((table.values(row), new) for row, new in enumerate(zip(*texts, strict=True)))
 
     def _codes_of(self, table: FrequencyTable, column: str) -> Integers:
-        """Return the codes of a column in the population; -1 where nobody has the value."""
+        """Return the codes of a column in the population; -1 for a value that does not occur there."""
         known = {key(value): code for code, value in enumerate(self.population.dictionary(column))}
         codes = np.array([known.get(key(value), -1) for value in table.dictionary(column)], dtype=np.int64)
         return codes[table.column_codes(column)]
 
     def _rows(self, codes: Integers) -> Integers:
         """Find rows among the distinct rows of the population."""
-        strangers: npt.NDArray[np.bool_] = np.any(codes < 0, axis=1)
+        missing: npt.NDArray[np.bool_] = np.any(codes < 0, axis=1)
         everybody = self.population
-        together = np.concatenate([everybody.codes, np.where(strangers[:, None], 0, codes)])
+        together = np.concatenate([everybody.codes, np.where(missing[:, None], 0, codes)])
         packed, _ = pack(list(together.T), everybody.cardinalities)
         own, wanted = packed[: everybody.distinct], packed[everybody.distinct :]
         order = np.argsort(own, kind="stable")
         places = order[np.minimum(np.searchsorted(own[order], wanted), everybody.distinct - 1)]
-        strangers |= own[places] != wanted
-        if strangers.any():
+        missing |= own[places] != wanted
+        if missing.any():
             raise ParameterError(
-                f"{int(strangers.sum()):,} of the table's {len(codes):,} combinations of values do not occur in the "
-                "population; everybody in the table must be in the population"
+                f"{int(missing.sum()):,} of the table's {len(codes):,} combinations of values do not occur in the "
+                "population; the table must be a part of the population"
             )
         return places
 
@@ -253,7 +253,7 @@ class MultidimensionalPresenceMethod(RecodingMethod):
     def search(self, source: Source, *, population: Any, progress: Progress | None) -> PresenceGeneralization:
         """Split the population top-down."""
         if population is None:
-            raise ParameterError(f"{self.name} compares with the population; name it")
+            raise ParameterError(f"{self.name} compares with the population; give it as population")
         return multidimensional_presence(source, population=population, hierarchies=self.hierarchies, delta=self.delta)
 
 
@@ -306,7 +306,7 @@ def _measured(
     low: Fraction,
     high: Fraction,
 ) -> DeltaPresence:
-    """Measure what is published as anybody else would: by its labels alone, which must say where a region ends."""
+    """Measure the published table by its labels alone, which must identify the regions."""
     try:
         presence = delta_presence(
             generalized, quasi_identifiers=generalized.columns, population=everybody, hierarchies=hierarchies
@@ -314,12 +314,12 @@ def _measured(
     except ParameterError:
         presence = None
     if not isinstance(presence, DeltaPresence) or presence.minimum < low or presence.maximum > high:
-        raise HierarchyError("a hierarchy uses one label for different groups; give every group a label of its own")
+        raise HierarchyError("a hierarchy uses one label for different groups; give every group its own label")
     return presence
 
 
 class _Search:
-    """Top-down splitting; a region is a list of distinct rows of the population and one level a column."""
+    """Top-down splitting; a region is a list of distinct rows of the population and one level per column."""
 
     def __init__(
         self,
@@ -366,7 +366,7 @@ class _Search:
     def _best_split(self, members: Integers, node: tuple[int, ...]) -> int | None:
         """Return the column whose split saves most loss among those that leave every part delta-present."""
         if not self.rows[members].any():
-            return None  # nothing of the table is here to be shown in more detail
+            return None  # no row of the table would gain detail
         best, most = None, -1.0
         for column, level in enumerate(node):
             if level == 0:
@@ -412,7 +412,7 @@ def _sums(parts: Integers, weights: Any, length: int) -> Any:
 
 
 def _texts(levels: Levels, at: Codes, codes: Integers) -> npt.NDArray[np.object_]:
-    """Write each cell: the label of its group on its level."""
+    """Return the label of every cell: that of its group on its level."""
     texts = np.empty(len(codes), dtype=object)
     for level in np.unique(at).tolist():
         labels = np.array([None if v is None else label(v) for v in levels.dictionaries[level]], dtype=object)
@@ -424,7 +424,7 @@ def _texts(levels: Levels, at: Codes, codes: Integers) -> npt.NDArray[np.object_
 def _generalized(
     everybody: FrequencyTable, rows: Integers, levels: Sequence[Levels], reached: Codes, columns: tuple[str, ...]
 ) -> FrequencyTable:
-    """Return the research table as it is published: texts, and its rows counted."""
+    """Return the published research table: labels and counts."""
     inside = np.flatnonzero(rows)
     positions = np.arange(len(inside), dtype=np.int64)
     texts = [

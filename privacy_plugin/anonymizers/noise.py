@@ -13,7 +13,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 HISTOGRAM = math.sqrt(2)  # L2 of a histogram when one row is substituted: two cells change by 1
-_WIDER = 1 + 1e-9  # so that no rounding of the account can reach its part of the budget
+_WIDER = 1 + 1e-9  # keeps opendp's account below its part of the budget despite rounding
 
 
 def noisy_counts(
@@ -22,7 +22,7 @@ def noisy_counts(
     """Add discrete Gaussian noise so that counts of this L2 sensitivity are rho-zero-concentrated private.
 
     The deviation is sensitivity / sqrt(2 rho). Canonne, Kamath, Steinke 2020; drawn by opendp, whose own account of
-    the mechanism is held against rho before anything is drawn.
+    the mechanism is compared with rho before the draw.
     """
     scale = sensitivity / math.sqrt(2 * rho) * _WIDER
     if generator is not None:
@@ -49,7 +49,7 @@ def choose(utilities: Floats, *, sensitivity: float, epsilon: float, generator: 
 
 
 def opendp() -> Any:
-    """Load the library that draws; it comes with an extra."""
+    """Import opendp, which the extra `learn` installs."""
     try:
         import opendp.prelude as dp
     except ImportError:
@@ -60,4 +60,4 @@ def opendp() -> Any:
 
 def _require_account(stated: float, rho: float) -> None:
     if stated > rho:
-        raise ParameterError("opendp accounts more for this draw than its part of the budget")
+        raise ParameterError("opendp accounts more for this draw than its part of the budget; nothing was drawn")

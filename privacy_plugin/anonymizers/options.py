@@ -1,4 +1,4 @@
-"""What a policy says of a method: every option has its reader, whatever method takes it."""
+"""Readers of the options that a policy sets for a method: one reader per option, whichever method takes it."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +10,13 @@ from privacy_plugin.generalization.losses import LOSSES
 
 OCCURRING = "occurring"
 DOMAINS = (
-    "which values the column may have, known without looking at the rows: {column: [value, ...]}; or that those that "
-    f"occur are public anyhow, so that anybody may see them in the release: {{column: {OCCURRING}}}"
+    "which values the column may have, known without looking at the rows: {column: [value, ...]}; or that the values "
+    f"that occur are public and may appear in the release: {{column: {OCCURRING}}}"
 )
 
 
 def read_option(name: str, value: Any, option: inspect.Parameter, columns: Sequence[str]) -> Any:
-    """Check one value of a policy; `columns` are those that are released."""
+    """Return the checked value of an option; `columns` are the released ones."""
     if value is None and option.default is None:
         return None
     reader = _READERS.get(name)
@@ -31,7 +31,7 @@ def read_option(name: str, value: Any, option: inspect.Parameter, columns: Seque
 
 
 def _choices(annotation: Any) -> list[Any]:
-    """Return what a Literal allows, also inside of a union."""
+    """Return the values of a Literal, also inside a union."""
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     return [choice for part in get_args(annotation) for choice in _choices(part)]
@@ -74,7 +74,7 @@ def _column(name: str, value: Any, columns: Sequence[str]) -> Any:
 
 
 def _domains(name: str, value: Any, columns: Sequence[str]) -> Any:
-    """Read the values of every column; those of a column that says `occurring` are left to the data."""
+    """Return the declared domains; a column with `occurring` takes the values that occur."""
     if value == OCCURRING:
         return {}
     if not isinstance(value, Mapping):
@@ -85,7 +85,7 @@ def _domains(name: str, value: Any, columns: Sequence[str]) -> Any:
             raise ParameterError(f"{name} of column {column!r} must be a list of its values, or {OCCURRING}")
     lacking = [column for column in columns if column not in value]
     if lacking:
-        raise ParameterError(f"{name} must say for {', '.join(map(repr, lacking))}, too, {DOMAINS}")
+        raise ParameterError(f"{name} must also state for {', '.join(map(repr, lacking))} {DOMAINS}")
     return {column: list(values) for column, values in value.items() if values != OCCURRING}
 
 

@@ -1,8 +1,7 @@
 """Randomized response: every cell keeps its value with a known probability and otherwise takes another at random.
 
-What it promises: one *cell* is protected by the stated epsilon. The cells of a row add up, and an itemset that is
-counted with fresh randomness for every itemset adds up over the itemsets. Everything that is computed from the
-randomized cells afterwards costs nothing more.
+The stated epsilon protects one *cell*. The epsilons of a row's cells add up. Everything computed from the randomized
+cells afterwards costs nothing more; counting itemsets with fresh randomness for each, in contrast, adds up over them.
 """
 
 import math
@@ -35,7 +34,7 @@ _OBSERVED = "the values that occur in each column are public (no domain was decl
 
 
 class Channel(NamedTuple):
-    """How a column was randomized: the probability to keep a value, and that of each other value."""
+    """The randomization of a column: the probability to keep a value, and that of each other value."""
 
     keep: float
     other: float
@@ -57,7 +56,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedCells:
-    """Randomized rows, grouped (so their order tells nothing), the channel of every column, and the account."""
+    """Randomized rows, grouped so that their order reveals nothing, the channel of every column, and the account."""
 
     frequencies: FrequencyTable = field(repr=False)
     keep: Mapping[str, Fraction]
@@ -123,7 +122,7 @@ class RandomizedCells:
             p, size = self.keep[column], len(self.domains[column])
             q = other_probability(p, size)
             if p == q or size < 2:
-                raise ParameterError(f"column {column!r} was replaced altogether; nothing can be estimated from it")
+                raise ParameterError(f"column {column!r} is pure noise; nothing can be estimated from it")
             wanted = key(canonical(value))
             if wanted not in {key(known) for known in self.domains[column]}:
                 raise ParameterError(f"a value of the itemset is not in the domain of column {column!r}")
@@ -144,10 +143,10 @@ def randomized_response(
     ledger: "BudgetLedger | None" = None,
     dataset: str | None = None,
 ) -> RandomizedCells:
-    """Randomize every cell of some columns; `epsilon` is that of one cell, and a row has as many as columns.
+    """Randomize every cell of some columns; `epsilon` is that of one cell, and a row has one cell per column.
 
-    The mechanism, its estimates and what it assumes are in `this module`. With a
-    budget `ledger` (and the `dataset`'s name there) the whole row's epsilon is reserved first, in the unit "row".
+    `randomize_cells` defines the mechanism; the result estimates counts without bias. With a budget `ledger` (and the
+    `dataset`'s name there) the whole row's epsilon is reserved first, in the unit "row".
 
     >>> import pandas as pd
     >>> shown = randomized_response(pd.DataFrame({"smokes": ["yes", "no"] * 50}), columns=["smokes"], epsilon=1)
@@ -164,7 +163,7 @@ def randomized_response(
 
 
 def response_cost(*, epsilon: Any, columns: int) -> Cost:
-    """Return what randomized response spends a row: the epsilons of its cells, added up."""
+    """Return what randomized response spends per row: the sum of the epsilons of its cells."""
     return Cost(mechanism="randomized response", epsilon=cell_epsilon(epsilon) * columns)
 
 
@@ -176,7 +175,7 @@ class RandomizedResponseMethod(DomainMethod):
 
     @cached_property
     def cost(self) -> Cost:
-        """What a row costs: the epsilons of its cells."""
+        """The cost of a row: the sum of the epsilons of its cells."""
         return response_cost(epsilon=self.options["epsilon"], columns=len(self.columns))
 
     def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], RandomizedCells]:
@@ -195,10 +194,10 @@ def randomize_cells(
     """Replace every cell by k-ary randomized response with this epsilon for one cell.
 
     A cell of a column with m values keeps its value with p = e^epsilon / (e^epsilon + m - 1), rounded down, and
-    becomes each other value with (1 - p) / (m - 1). `domains` declares a column's values; where it does not, those
-    that occur are used and the account says that they are assumed public. Drawn exactly (by rejection) from the
-    operating system's secure source; a `generator` is for tests, and the account then says not private. A missing
-    value is a value. Cost: one draw a cell.
+    becomes each other value with (1 - p) / (m - 1). `domains` declares a column's values; without it, those that occur
+    are used, and the account lists that they are assumed public. Drawn exactly (by rejection) from the operating
+    system's secure source; a `generator` is for tests, and `private` is False then. A missing value is a value. Cost:
+    one draw per cell.
     """
     amount = cell_epsilon(epsilon)
     known = require_randomizable(table, epsilon=epsilon, domains=domains)
@@ -224,7 +223,7 @@ def randomize_cells(
 def require_randomizable(
     table: FrequencyTable, *, epsilon: Any, domains: Mapping[str, Sequence[Any]] | None
 ) -> dict[str, tuple[Value, ...]]:
-    """Refuse what cannot be randomized, before any budget is spent; return the domain of every column."""
+    """Return the domain of every column; raise, before budget is spent, if the table cannot be randomized."""
     cell_epsilon(epsilon)
     table.require_rows()
     table.require_one_row_a_person("randomized response")
@@ -232,7 +231,7 @@ def require_randomizable(
 
 
 def cell_epsilon(epsilon: Any) -> Fraction:
-    """Read the epsilon of one cell; beyond 40 next to no cell would be changed."""
+    """Return the epsilon of one cell, exact; above 40 hardly any cell would change."""
     amount = exact(epsilon, what="epsilon")
     if not 0 < amount <= 40:
         raise ParameterError("epsilon of a cell must be above 0 and at most 40")
@@ -254,15 +253,15 @@ def other_probability(keep: Fraction, values: int) -> Fraction:
 
 
 def rounded_channel(keep: Fraction, values: int) -> Channel:
-    """Return the channel of a column of so many values, for estimates."""
+    """Return the channel of a column with this number of values, for estimates."""
     return Channel(keep=float(keep), other=float(other_probability(keep, values)))
 
 
 def randomize_codes(codes: Integers, values: int, keep: Fraction, generator: np.random.Generator | None) -> Integers:
-    """Keep each code with probability `keep`, and move it to one of the others, all alike, otherwise."""
+    """Keep each code with probability `keep`, and otherwise replace it by another one, uniformly."""
     if values < 2:
         return codes.copy()
-    if keep == Fraction(1, values):  # no multiple of 2^-64 may be that, and nothing of the code may show
+    if keep == Fraction(1, values):  # may not be a multiple of 2^-64, and the code must not show
         return uniform_below(values, len(codes), generator)
     below = keep.numerator * 2**64 // keep.denominator
     kept = np.ones(len(codes), dtype=bool) if below >= 2**64 else _numbers(len(codes), generator) < np.uint64(below)
@@ -271,7 +270,7 @@ def randomize_codes(codes: Integers, values: int, keep: Fraction, generator: np.
 
 
 def uniform_below(bound: int, length: int, generator: np.random.Generator | None) -> Integers:
-    """Draw whole numbers from 0 to bound - 1, all exactly alike: numbers above the last full round are drawn again."""
+    """Draw uniform integers from 0 to bound - 1, exactly: numbers above the last full multiple are drawn again."""
     last = np.uint64((2**64 // bound) * bound - 1)
     drawn = _numbers(length, generator)
     while (again := np.flatnonzero(drawn > last)).size:
@@ -280,7 +279,9 @@ def uniform_below(bound: int, length: int, generator: np.random.Generator | None
 
 
 def unbiased_counts(counts: Integers | Floats, channels: Sequence[Channel | None]) -> Floats:
-    """Take counts of randomized values to unbiased estimates of the true counts, a channel an axis (None: exact).
+    """Return unbiased estimates of the true counts from counts of randomized values, one channel per axis.
+
+    A channel of None means that the axis was not randomized.
 
     >>> unbiased_counts(np.array([55, 45]), [Channel(keep=0.75, other=0.25)]).tolist()
     [60.0, 40.0]
@@ -289,14 +290,14 @@ def unbiased_counts(counts: Integers | Floats, channels: Sequence[Channel | None
     for axis, channel in enumerate(channels):
         if channel is not None and found.shape[axis] > 1:
             if channel.keep == channel.other:
-                raise ParameterError("cells were replaced altogether; nothing can be estimated from them")
+                raise ParameterError("the cells are pure noise; nothing can be estimated from them")
             totals = found.sum(axis=axis, keepdims=True)
             found = (found - channel.other * totals) / (channel.keep - channel.other)
     return found
 
 
 def frame_of(frequencies: FrequencyTable) -> Any:
-    """Return grouped rows as a pandas frame, in an order that says nothing about where they came from."""
+    """Return grouped rows as a pandas frame, in an order that is independent of the original order."""
     import pandas as pd
 
     rows = np.repeat(np.arange(frequencies.distinct), frequencies.counts)

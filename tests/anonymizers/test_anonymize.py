@@ -262,7 +262,7 @@ def test_a_saved_plan_is_no_draw() -> None:
         ({"anonymize": {**SYNTHESIZE, "given": "name"}}, "unknown column in given 'name'"),
         ({"anonymize": {**SYNTHESIZE, "domains": ["f"]}}, "domains must list"),
         ({"anonymize": {**SYNTHESIZE, "domains": {"sex": "fm"}}}, "must be a list"),
-        ({"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}}, "must say for 'zip', too, which values"),
+        ({"anonymize": {**SYNTHESIZE, "domains": {"sex": ["f", "m"]}}}, "must also state for 'zip' which values"),
         ({"anonymize": {**SYNTHESIZE, "domains": None}}, "synthesize needs domains: which values the column may have"),
         ({"anonymize": {"method": "synthesize", "epsilon": 1}}, "synthesize needs domains"),
         ({"anonymize": {"method": "randomized_response", "epsilon": 0.5}}, "randomized_response needs domains"),

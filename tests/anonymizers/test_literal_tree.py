@@ -120,7 +120,7 @@ def test_no_budget_is_spent_for_nothing_where_the_rows_make_the_tree_too_large()
     made = pp.synthesize(data, epsilon=12, model="literal tree", **asked)
     assert len(made.table) == 50
     assert made.to_dict()["notes"] == list(made.notes)
-    assert "more than 3 values are no part of the tree" in made.notes[0]
+    assert "more than 3 values are left out of the tree" in made.notes[0]
     assert [spend.status for spend in ledger.entries()] == ["committed"]
 
 

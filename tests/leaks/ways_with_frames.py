@@ -161,7 +161,7 @@ def duckdb_a_relation_with_code_that_raises(_: Path) -> Scene:
     return Scene(data=relation.project("name, age, complain(zip) AS zip, disease"))
 
 
-@way("python", says="values that its declared domain does not list")
+@way("python", says="values outside its declared domain")
 def domains_that_lack_values(_: Path) -> Scene:
     common: dict[str, Any] = {"columns": ["zip", "disease"], "epsilon": 1}
     wrong: list[dict[str, Any]] = [

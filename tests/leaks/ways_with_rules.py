@@ -126,7 +126,7 @@ def domains_of_a_policy_that_are_none(folder: Path) -> Scene:
     return wrong(folder, rules)
 
 
-@way(*DOORS, says="values that its declared domain does not list")
+@way(*DOORS, says="values outside its declared domain")
 def domains_of_a_policy_that_lack_values(folder: Path) -> Scene:
     address = _ledger(folder)
     domains = {"age": "occurring", "zip": "occurring", "disease": list("abcd")}

@@ -1,1 +1,1 @@
-"""epsilon-safe lattice anonymization."""
+"""epsilon-safe lattice anonymization, and help with its parameters."""

@@ -1,10 +1,10 @@
 """epsilon-safe lattice anonymization: k-anonymity by a randomly chosen generalization of a random sample.
 
-What it promises, and to whom: the published table is (beta, epsilon, delta)-differentially private under sampling
-when tables are neighbours that differ in one row (added or removed), the privacy unit is one row, the number of
-rows in all is public, the hierarchies were fixed without looking at the data, and *every* published column is one
-of the generalized ones. That is why no other column is published. Delta is the proven one, which is larger than the
-printed theorem's because the generalization is chosen on the sample: docs/evaluation-epsilon-safe.md.
+The published table is (beta, epsilon, delta)-differentially private under sampling if tables are neighbours that differ
+in one row (added or removed), the privacy unit is one row, the total number of rows is public, the hierarchies were
+fixed without looking at the data, and *every* published column is one of the generalized ones. That is why no other
+column is published. Delta is the proven one, which is larger than in the printed theorem, because the generalization is
+chosen on the sample: docs/evaluation-epsilon-safe.md.
 """
 
 import secrets
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
 
 _DRAWN_AT_ONCE = 1 << 20
-_LARGEST_PENALTY = 10**9  # beyond, generalization counts for nothing anyway
+_LARGEST_PENALTY = 10**9  # above it, generalization has no influence on the choice
 
 
 class Guarantee(NamedTuple):
-    """What a release is worth, and what a ledger has to reserve for it: known before anything is drawn."""
+    """The epsilon and delta of a release, known before anything is drawn; a ledger reserves them."""
 
     epsilon: float
     delta: float
@@ -54,16 +54,16 @@ class Guarantee(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EpsilonSafeTable:
-    """What epsilon-safe lattice anonymization published, and what it guarantees.
+    """A table published by epsilon-safe lattice anonymization, and its guarantee.
 
-    `epsilon` is the whole of it: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta
-    of 1 guarantees nothing: the draw was allowed to follow the sample (a larger k or a smaller epsilon helps).
+    `epsilon` is the total: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta of 1
+    guarantees nothing: the choice may follow the sample (a larger k or a smaller epsilon helps).
     """
 
     levels: Mapping[str, int]
     hierarchies: Mapping[str, Hierarchy] = field(repr=False)
     frequencies: FrequencyTable = field(repr=False)
-    suppressed: int = field(repr=False)  # exact numbers of the secret sample: the owner's, and not for logs
+    suppressed: int = field(repr=False)  # exact counts of the secret sample: never log them
     sampled: int = field(repr=False)
     rows: int
     k: int
@@ -85,7 +85,7 @@ class EpsilonSafeTable:
 
     @cached_property
     def table(self) -> Any:
-        """The published rows as a pandas frame, in an order that says nothing about where they came from."""
+        """The published rows as a pandas frame, in an order that is independent of the original order."""
         import pandas as pd
 
         rows = np.repeat(np.arange(self.frequencies.distinct), self.frequencies.counts)
@@ -115,7 +115,7 @@ class EpsilonSafeTable:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as plain data. It leaves out the exact numbers of sampled and suppressed rows.
+        """Return the guarantee as plain data, without the numbers of sampled and suppressed rows.
 
         Those two are computed from the secret sample and are not covered by the guarantee.
         """
@@ -213,7 +213,7 @@ class EpsilonSafeLatticeMethod(RandomizedMethod):
 
 
 def lattice_cost(*, k: int, beta: float, epsilon: float, interpolation: Interpolation = None) -> Cost:
-    """Return what epsilon-safe lattice anonymization spends: the draw's epsilon and what sampling adds, a row."""
+    """Return what epsilon-safe lattice anonymization spends per row: the epsilons of the choice and of sampling."""
     stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
     return Cost(
         mechanism="epsilon-safe lattice anonymization",
@@ -237,7 +237,7 @@ def guarantee(*, k: int, beta: float, epsilon: float, interpolation: Interpolati
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedRelease:
-    """A release that nothing can refuse any more: budget is reserved after it was prepared and before it is drawn."""
+    """A release whose checks have passed: budget is reserved after it was prepared and before it is drawn."""
 
     table: FrequencyTable = field(repr=False)
     levels: Mapping[str, Levels] = field(repr=False)
@@ -253,16 +253,16 @@ class PreparedRelease:
 
     @property
     def sensitivity(self) -> float:
-        """How far apart a row may move two utilities: penalty * k / N, and what rounding adds to four of them.
+        """The sensitivity of the utilities: penalty * k / N, and what rounding adds to four of them.
 
-        Beside a penalty that hardly counts, rounding moves them more than a row does. All of it is public.
+        With a very small penalty, rounding changes utilities more than a row does. All of it is public.
         """
         largest = 1 + self.penalty * self.table.rows / self.expected
         rounding = (2 * len(self.levels) + 4) * float(np.spacing(largest))
         return self.penalty * self.k / self.expected + 4 * rounding
 
     def draw(self) -> EpsilonSafeTable:
-        """Sample, choose a node by the exponential mechanism, generalize, leave out small classes."""
+        """Sample, choose a node by the exponential mechanism, generalize, suppress small classes."""
         kept = sample(self.table.counts, self.beta, self.generator)
         utilities = node_utilities(
             self.table, self.levels, kept, k=self.k, penalty=self.penalty, expected=self.expected
@@ -302,7 +302,7 @@ def prepare(
     interpolation: Interpolation = None,
     generator: np.random.Generator | None = None,
 ) -> PreparedRelease:
-    """Check everything that `epsilon_safe` could refuse, before anything is drawn or spent."""
+    """Check everything that can be refused, before anything is drawn or spent."""
     stated = guarantee(k=k, beta=beta, epsilon=epsilon, interpolation=interpolation)
     require_positive("penalty", penalty)
     if exact(penalty) > _LARGEST_PENALTY:
@@ -314,7 +314,9 @@ def prepare(
     require_interpolation(interpolation, tuple(levels), lattice_shape(levels))
     expected = round(float(exact(beta)) * table.rows)
     if expected < k:
-        raise ParameterError(f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}")
+        raise ParameterError(
+            f"about {expected} of {table.rows} rows would be sampled, fewer than k = {k}; lower k or raise beta"
+        )
     if generator is None:
         opendp()
     return PreparedRelease(
@@ -333,7 +335,7 @@ def prepare(
 
 
 def sample(counts: Integers, beta: Fraction | float, generator: np.random.Generator | None) -> Integers:
-    """Keep every row independently with probability beta (from the secure source: within 2^-64 below it)."""
+    """Keep every row independently with probability beta (from the secure source: at most 2^-64 below it)."""
     if generator is not None:
         return generator.binomial(counts, float(beta)).astype(np.int64)
     below = int(exact(beta, what="beta") * 2**64)
@@ -350,7 +352,7 @@ def sample(counts: Integers, beta: Fraction | float, generator: np.random.Genera
 def _publish(
     table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, node: Mapping[str, int], k: int
 ) -> tuple[FrequencyTable, int]:
-    """Generalize the sample and leave out the classes smaller than k."""
+    """Generalize the sample and suppress the classes smaller than k."""
     columns = [levels[name].maps[level][table.column_codes(name)] for name, level in node.items()]
     dictionaries = [levels[name].dictionaries[level] for name, level in node.items()]
     present = kept > 0
@@ -374,6 +376,6 @@ def _require_choice(k: int, epsilon: float) -> None:
 
 
 def require_positive(name: str, value: float) -> None:
-    """Refuse a parameter that is not a number above 0."""
+    """Raise ParameterError if a parameter is not a number above 0."""
     if exact(value, what=name) <= 0:
         raise ParameterError(f"{name} must be positive, not {value!r}")

@@ -1,4 +1,4 @@
-"""Help with the parameters of randomized releases, for any data."""
+"""How likely epsilon-safe lattice anonymization ends on a useful node, for a grid of parameters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class GoodNodeProbabilities:
-    """Probabilities of drawing a good node: one row an epsilon, one column a penalty. Not private: see `note`."""
+    """Probabilities of drawing a good node: one row per epsilon, one column per penalty. Not private: see `note`."""
 
     epsilons: tuple[float, ...]
     penalties: tuple[float, ...]
@@ -55,13 +55,13 @@ class GoodNodeProbabilities:
 
     @cached_property
     def table(self) -> Any:
-        """The grid as a pandas frame, one line a pair of parameters."""
+        """The grid as a pandas frame, one row per pair of parameters."""
         import pandas as pd
 
         return pd.DataFrame(list(self._cells()), columns=["epsilon", "penalty", "probability"])
 
     def plot(self) -> Any:
-        """The grid as an Altair chart, a line an epsilon (figure 5.1 of Li 2019)."""
+        """Return the grid as an Altair chart, one line per epsilon (figure 5.1 of Li 2019)."""
         import altair as alt
 
         title = alt.Title(
@@ -121,8 +121,8 @@ def good_node_probabilities(
     """Return how likely `epsilon_safe_lattice` ends on a good node, for every epsilon of the choice and penalty.
 
     The result (`.table`, `.plot()`, `.best`, `.to_dict()`) looks at the data without noise and is not private: use it
-    on public or test data that resembles the secret table, never on the secret table itself. The paper's penalties
-    (0.01 to 0.5) fit only where suppression is counted in percent: multiply them by 100.
+    on public or test data that resembles the secret table, never on the secret table itself. The
+    penalties of Li 2019 (0.01 to 0.5) assume suppression in percent: multiply them by 100.
     """
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every column that is published")
@@ -134,7 +134,7 @@ def good_node_probabilities(
         hierarchies=hierarchies,
         k=k,
         beta=beta,
-        epsilon=1,  # the grid's follow
+        epsilon=1,  # replaced by those of the grid
         penalty=1,
         interpolation=interpolation,
         generator=generator,
@@ -164,7 +164,7 @@ def good_node_probabilities(
 
 @dataclass(frozen=True, kw_only=True)
 class GoodNodes:
-    """Probabilities of drawing a good node, a line an epsilon and a column a penalty; and how many nodes are good."""
+    """Probabilities of drawing a good node, one row per epsilon, one column per penalty; the mean of good nodes."""
 
     probabilities: Utilities
     good: float
@@ -185,7 +185,7 @@ def good_nodes(
 
     For every sample the suppressed rows of all nodes are counted once, and the exponential mechanism's probabilities
     of the good ones are added up exactly; the mean over the samples is returned. Li 2019, section 4.2.1. Interpolated
-    utilities move the draw; whether a node is good is always judged by its own suppressed rows.
+    utilities change the draw; a node is always called good by its own suppressed rows.
     """
     if not epsilons or not penalties or isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
         raise ParameterError("give at least one epsilon, one penalty and one sample")

@@ -1,4 +1,4 @@
-"""What every node of a lattice is worth to the exponential mechanism: more, the less is generalized and suppressed."""
+"""The utilities of all nodes of a lattice for the exponential mechanism, and their interpolation."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,7 +17,7 @@ Interpolation = None | Literal["levels"] | tuple[str, int]
 
 
 def lattice_shape(levels: Mapping[str, Levels]) -> tuple[int, ...]:
-    """Return how many levels every column has; refuse lattices whose nodes cannot all be weighed."""
+    """Return the number of levels of every column; raise TooLargeError if the lattice has too many nodes."""
     shape = tuple(level.height + 1 for level in levels.values())
     nodes = int(np.prod(shape, dtype=np.float64))
     if nodes > _MOST_NODES:
@@ -34,8 +34,8 @@ def node_utilities(
 
 
 def suppressed_at_all(table: FrequencyTable, levels: Mapping[str, Levels], kept: Integers, *, k: int) -> Integers:
-    """Return how many rows of the sample every node suppresses."""
-    from privacy_plugin.generalization.walk.counts import suppressed_counts  # compiled code is loaded where it is used
+    """Return the number of rows of the sample that every node suppresses."""
+    from privacy_plugin.generalization.walk.counts import suppressed_counts  # loads numba
 
     present = kept > 0
     return suppressed_counts(table.codes[present], kept[present], [level.maps for level in levels.values()], k=k)
@@ -59,8 +59,8 @@ def generalization_of(node: Mapping[str, int], levels: Mapping[str, Levels]) -> 
 def interpolated(utilities: Utilities, columns: tuple[str, ...], interpolation: Interpolation) -> Utilities:
     """Replace some nodes' utilities by the mean of their parents' and children's (Li 2019, section 3.3).
 
-    "levels": the nodes on every other level of the lattice; (column, level): the nodes with that level. Kept for
-    comparison with the paper: computing every node is faster than the paper's shortcut.
+    "levels": the nodes on every other level of the lattice; (column, level): the nodes with that level. For
+    comparison with Li 2019 only: computing every node is faster than this shortcut.
     """
     if interpolation is None:
         return utilities
@@ -83,7 +83,7 @@ def interpolated(utilities: Utilities, columns: tuple[str, ...], interpolation: 
 
 
 def require_interpolation(interpolation: Interpolation, columns: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Refuse what is not a way to interpolate in this lattice."""
+    """Raise ParameterError if the interpolation does not fit this lattice."""
     if interpolation not in (None, "levels"):
         _dictionary_choice(interpolation, columns, shape)
 
@@ -103,7 +103,7 @@ def _dictionary_choice(given: Any, columns: tuple[str, ...], shape: tuple[int, .
 def _shifted(
     values: Utilities, valid: npt.NDArray[np.bool_], axis: int, step: int
 ) -> tuple[Utilities, npt.NDArray[np.bool_]]:
-    """Values of the neighbour one level up or down along an axis, zero and not valid where there is none."""
+    """Return the values of the neighbour one level up or down along an axis; zero and not valid without one."""
     moved, there = np.zeros_like(values), np.zeros(values.shape, dtype=bool)
     source, target = [slice(None)] * values.ndim, [slice(None)] * values.ndim
     source[axis], target[axis] = (slice(1, None), slice(None, -1)) if step == 1 else (slice(None, -1), slice(1, None))

@@ -1,4 +1,4 @@
-"""What random sampling before k-anonymization is worth: the delta of the sampling theorem, and what a choice adds."""
+"""The delta of random sampling before k-anonymization, and what choosing the generalization adds to it."""
 
 import math
 import sys
@@ -11,13 +11,13 @@ from privacy_plugin.frequency.numbers import exact
 
 _DIGITS = 50
 _LARGEST_CLASS = 10**7
-_MOST_CLASSES = 200_000  # class sizes looked at before Chernoff's bound stands for all others
+_MOST_CLASSES = 200_000  # class sizes computed before Chernoff's bound covers all others
 
 
 def sampling_delta(
     *, k: int, beta: object, epsilon: object = None, choice_epsilon: object = 0, interpolated: bool = False
 ) -> float:
-    """Return the delta that sampling with probability beta, then safe k-anonymization, leaves open.
+    """Return the delta of sampling with probability beta followed by safe k-anonymization.
 
     delta = max over n >= ceil(k/g - 1) of P[Binomial(n, beta) > g n], g = 1 - (1 - beta) e^(-epsilon). `epsilon`
     is the sampling's own share, that is eps - eps' where eps' was spent on choosing the generalization; None means
@@ -30,7 +30,7 @@ def sampling_delta(
     where utilities are `interpolated`. Proof and counterexample: docs/evaluation-epsilon-safe.md.
 
     "j > g n" is decided exactly for the least epsilon, and otherwise with g rounded down, so that delta is never
-    understated. The n not looked at are bounded by Chernoff, and the rounding error is added. Cost: milliseconds.
+    understated. The remaining n are bounded by Chernoff, and the rounding error is added. Cost: milliseconds.
 
     >>> f"{sampling_delta(k=75, beta=0.7):.2e}", f"{sampling_delta(k=75, beta=0.7, choice_epsilon=0.5):.2e}"
     ('2.53e-06', '3.25e-06')
@@ -44,12 +44,12 @@ def sampling_delta(
     g = _threshold(share, epsilon)
     first = max(math.ceil(k / g - 1), 1)
     if first > _LARGEST_CLASS:
-        raise TooLargeError(f"k = {k:,} is beyond the {_LARGEST_CLASS:,} people this is computed for")
+        raise TooLargeError(f"k = {k:,} is too large: delta is computed for classes of up to {_LARGEST_CLASS:,} people")
     tilt = float(choice / (2 * k))
     start = (k - 1) * tilt if interpolated else 0.0
     rate = (_divergence(float(g), float(share)) - tilt * float(g)) * (1 - 1e-9)
     if rate <= 0:
-        return 1.0  # the choice may find a class of any size that is sampled too well
+        return 1.0  # the choice may find a class of any size that was oversampled
     largest, n = 0.0, first
     while _chernoff(start - n * rate) > largest and n - first < _MOST_CLASSES:
         largest = max(largest, _drawn_share(n, math.floor(g * n) + 1, float(share), tilt, start))
@@ -64,8 +64,8 @@ def smallest_k(
 ) -> int:
     """Return the smallest k whose delta (see `sampling_delta`) is at most the wanted one.
 
-    A delta below 0.1 / rows is called safe by Li 2019, section 4.2.2. Give `choice_epsilon` where the generalization
-    is drawn from the sample, as `epsilon_safe_lattice` does.
+    Li 2019, section 4.2.2, calls a delta below 0.1 / rows safe. Give `choice_epsilon` if the generalization is drawn
+    from the sample, as `epsilon_safe_lattice` does.
 
     >>> smallest_k(beta=0.7, delta=3.3e-6), smallest_k(beta=0.7, delta=3.3e-6, choice_epsilon=0.5)
     (75, 75)
@@ -99,7 +99,7 @@ def _share(beta: object) -> Fraction:
 
 
 def _threshold(share: Fraction, epsilon: object) -> Fraction:
-    """g, exactly for the least epsilon, rounded down otherwise."""
+    """Return g, exactly for the least epsilon, rounded down otherwise."""
     least = -math.log1p(-float(share))
     if epsilon is None or abs(float(exact(epsilon, what="epsilon")) - least) <= 4e-15 * max(least, 1.0):
         return 1 - (1 - share) ** 2
@@ -114,7 +114,10 @@ def _threshold(share: Fraction, epsilon: object) -> Fraction:
 
 
 def _drawn_share(n: int, first: int, share: float, tilt: float, start: float) -> float:
-    """X / (X + P[J < first]), X = E[e^(start + tilt J); J >= first], J ~ Binomial(n, share); P[J >= first] untilted."""
+    """Return X / (X + P[J < first]) for J ~ Binomial(n, share), X = E[e^(start + tilt J); J >= first].
+
+    Without tilt and start this is P[J >= first].
+    """
     if first > n:
         return 0.0
     logarithm = math.lgamma(n + 1) - math.lgamma(first + 1) - math.lgamma(n - first + 1)
@@ -139,6 +142,6 @@ def _chernoff(exponent: float) -> float:
 
 
 def _divergence(g: float, share: float) -> float:
-    """KL(g || share) of two coins: P[Binomial(n, share) > g n] <= exp(-n KL)."""
+    """Return KL(g || share) of two coins: P[Binomial(n, share) > g n] <= exp(-n KL)."""
     rest = 1 - g
     return g * math.log(g / share) + (rest * math.log(rest / (1 - share)) if rest else 0.0)

@@ -1,12 +1,12 @@
 """The dependent code tree: for every column a decision tree over the columns before it.
 
-A row reaches one leaf a column, and the column's value is drawn from that leaf's counts. Columns come in breadth-first
-order of a tree that joins the columns that depend on each other most. Dorrestijn 2018, section 3.4, draws along paths
-of itemsets of a code table; that table holds every single item, so his paths are simply all frequent itemsets
-(`literal_tree`). This is the definition that says what is meant: which earlier values a value depends on.
+A row reaches one leaf per column, and the column's value is drawn from that leaf's counts. Columns come in
+breadth-first order of a tree that joins the columns with the strongest dependence. Dorrestijn 2018, section 3.4, draws
+along paths of itemsets of a code table; that table contains every single item, so these paths are all frequent itemsets
+(`literal_tree`). This definition states directly which earlier values a value depends on.
 
-Nothing here is private by itself: `exact_code_tree` looks at the rows and is for comparison; what may be released comes
-from `noisy_code_tree` and `randomized_code_tree`. Drawing from a tree that was paid for costs nothing more.
+`exact_code_tree` is not private: it looks at the rows and is for comparison. `noisy_code_tree` and
+`randomized_code_tree` may be released. Drawing from a tree that was paid for costs nothing more.
 """
 
 import math
@@ -33,9 +33,9 @@ _NOISE_MARGIN = 2.0
 
 @dataclass(kw_only=True, eq=False)
 class Node:
-    """Counts of the column's values among the rows that reach this node; where it is divided, by which column.
+    """Counts of the column's values among the rows that reach this node, and the column that divides it, if any.
 
-    Estimates may be below 0; when rows are drawn they are brought to counts of as many rows as reach the node.
+    Estimates may be below 0; drawing rows replaces them by the nearest possible counts of the rows that reach the node.
     """
 
     counts: Floats
@@ -73,10 +73,10 @@ class Node:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CodeTree:
-    """The columns in order, each with its decision tree, and the tree of columns that gave the order.
+    """The columns in order, each with its decision tree, and the tree of columns that determines the order.
 
-    `margins` are the columns' own counts, to which the leaves are fitted when rows are drawn. Columns that are not in
-    `trees` have one value only.
+    `margins` are the columns' own counts, to which the leaves are fitted when rows are drawn. Columns without an entry
+    in `trees` have only one value.
     """
 
     columns: int
@@ -86,7 +86,7 @@ class CodeTree:
 
     @property
     def leaves(self) -> int:
-        """How many leaves the trees have together."""
+        """The number of leaves of all trees."""
         return sum(1 for root in self.trees.values() for _ in root.leaves())
 
     def sample(self, rows: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
@@ -111,12 +111,12 @@ def ordered_columns(edges: Sequence[tuple[int, int]], columns: Sequence[int]) ->
 
 
 def several_valued(rows: CodedRows) -> list[int]:
-    """Return the columns that may have more than one value; the others are known without looking."""
+    """Return the columns that may have more than one value; the others are known without the data."""
     return [column for column, size in enumerate(rows.sizes) if size > 1]
 
 
 def exact_code_tree(rows: CodedRows, *, floor: float = SUPPORT_FLOOR) -> CodeTree:
-    """Fit the tree to the rows as they are: no protection at all.
+    """Fit the tree to the exact rows, without any protection.
 
     Columns are joined by mutual information. A node is divided by the earlier column that saves most bits, while what
     it saves exceeds the cost of the new leaves, (branches - 1) (K - 1) / 2 * log2 n for K values and n rows, and at
@@ -146,10 +146,10 @@ def exact_code_tree(rows: CodedRows, *, floor: float = SUPPORT_FLOOR) -> CodeTre
 
 
 def randomized_code_tree(source: RandomizedRows) -> CodeTree:
-    """Fit the tree to unbiased estimates from randomized cells; looks at nothing else, so it costs nothing more.
+    """Fit the tree to unbiased estimates from randomized cells; this is post-processing and costs nothing more.
 
-    The gain in bits of estimates is mostly noise. So columns are joined by, and a node is divided by the column of, the
-    largest L1 distance from independence, while that exceeds twice what the randomization alone is expected to add.
+    The gain in bits of estimates is mostly noise. So columns are joined, and nodes divided, by the largest L1 distance
+    from independence, as long as it exceeds twice what the randomization alone is expected to add.
     """
     everybody = source.everybody()
     total = float(source.coded.rows)
@@ -203,18 +203,18 @@ def _fitted_tree(
 
 
 def _possible(counts: Floats, rows: float) -> Floats:
-    """Return counts as they are, or, where one is below 0, the nearest that sum to so many rows."""
+    """Return the counts, or, if one is below 0, the nearest non-negative counts that sum to `rows`."""
     return counts if counts.min() >= 0 else nearest_counts(counts, rows)
 
 
 def _largest(scores: Mapping[int, float]) -> int | None:
-    """Return whose score is the largest, if that is above 0."""
+    """Return the column with the largest score if that is above 0, else None."""
     best = max(scores, key=lambda column: scores[column], default=None)
     return best if best is not None and scores[best] > 0 else None
 
 
 def _bits(counts: Floats) -> float:
-    """Return the bits that the last axis takes when each line is coded by its own shares."""
+    """Return the code length in bits of the last axis when each line is coded by its own shares."""
     totals = counts.sum(axis=-1)
     return float(_weighted_logarithms(totals) - _weighted_logarithms(counts))
 

@@ -1,18 +1,18 @@
-"""The dependent code tree as it is printed in Dorrestijn 2018, sections 3.4.2 to 3.4.4, to reproduce it.
+"""The dependent code tree as printed in Dorrestijn 2018, sections 3.4.2 to 3.4.4, for reproduction.
 
-Its paths are the unions of itemsets of Krimp's code table that more than a threshold of the rows hold, in the order of
-the columns. The code table holds every single item, so the paths are all itemsets that frequent: which itemsets Krimp
-found makes no difference. The root has every single item besides, however rare.
+Its paths are the unions of itemsets of Krimp's code table that more than a threshold of the rows have, in the order of
+the columns. The code table contains every single item, so the paths are all frequent itemsets: which itemsets Krimp
+found makes no difference. The root also has every single item, however rare.
 
 The printed way to draw (from each column's nodes choose one, go to one of its children, which may be in any later
-column) gives a row as many values as it has columns, but not one a column: some get several, some none. The reading
-here: for every column in order, choose evenly among the nodes reached so far that have children in that column, the
-root among them; choose one of these children in proportion to its probability. `code_tree` says which earlier values a
-value depends on instead, and is what should be used.
+column) gives a row as many values as it has columns, but not one per column: some columns get several, some none. The
+interpretation here: for every column in order, choose uniformly among the nodes reached so far that have children in
+that column, the root included; choose one of these children in proportion to its probability. Prefer `code_tree`, which
+defines directly which earlier values a value depends on.
 
-Noise makes itemsets look frequent, and below each of them there are more. What noise alone makes of a tree is estimated
-beforehand, from the schema and epsilon (`require_few_nodes`). What the rows make of it is known only from the
-randomized cells, when they are paid for: where that is too large, the longest itemsets are left out (`largest_tree`).
+Noise makes itemsets look frequent, and below each of them more. The effect of noise alone is estimated beforehand, from
+the schema and epsilon (`require_few_nodes`). The effect of the rows is known only from the randomized cells, after they
+are paid for: if the tree is too large then, the longest itemsets are left out (`largest_tree`).
 """
 
 import math
@@ -30,11 +30,11 @@ from privacy_plugin.errors import TooLargeError
 
 _THRESHOLD = 0.1
 _MOST_NODES = 30_000
-_MOST_LOOKS = 10**10  # at a row for a column: about a minute
-_MOST_STEPS = 50_000  # of the estimate, at sets of columns
+_MOST_LOOKS = 10**10  # reads of one row for one column: about a minute
+_MOST_STEPS = 50_000  # sets of columns that the estimate visits
 _NEGLIGIBLE = 1e-3
 _ROOT = 0
-_ADVICE = "name fewer columns, raise epsilon or take the model 'code tree'"
+_ADVICE = "name fewer columns, raise epsilon, or use model 'code tree'"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class LiteralTree:
     """For each column: the counts of its values at each node that has children there, and the children's numbers.
 
     `places[c][node]` is the line of a node in `counts[c]` and `children[c]`, -1 where it has no children in column c.
-    `longest`: the items of an itemset beyond which none was looked for; None where all were.
+    `longest`: the greatest number of items of an itemset in the tree; None if it has all.
     """
 
     nodes: int
@@ -67,9 +67,9 @@ class LiteralTree:
 
 
 def largest_tree(source: ExactRows, *, most: int = _MOST_NODES, most_looks: int = _MOST_LOOKS) -> LiteralTree:
-    """Build the whole tree or, where that is too large, the one of the longest itemsets for which it is not.
+    """Return the whole tree, or, if that is too large, the tree up to the greatest length that is not.
 
-    From randomized cells this is post-processing: whatever they say, there is a tree for what was paid.
+    From randomized cells this is post-processing, and it never fails: budget that was spent yields a tree.
     """
     limits = {"most": most, "most_looks": most_looks}
     try:
@@ -92,11 +92,10 @@ def literal_tree(
     most: int = _MOST_NODES,
     most_looks: int = _MOST_LOOKS,
 ) -> LiteralTree:
-    """Build the tree of all itemsets that more than a share of the rows hold, by exact or estimated counts.
+    """Build the tree of all itemsets that more than a share of the rows have, by exact or estimated counts.
 
-    Itemsets of more than `longest` items are left out. Where too many look frequent, or counting them takes too many
-    looks at rows, it gives up, and TooLargeError says so; single items are always counted. Cost: a count for every node
-    and later column.
+    Itemsets of more than `longest` items are left out. Raises TooLargeError if too many look frequent, or if counting
+    them reads too many rows; single items are always counted. Cost: a count for every node and later column.
     """
     sizes = source.coded.sizes
     least = threshold * source.coded.rows
@@ -104,13 +103,13 @@ def literal_tree(
     numbers: list[list[Integers]] = [[] for _ in sizes]
     owners: list[list[int]] = [[] for _ in sizes]
     nodes, looks = 1, 0
-    stack = [(_ROOT, source.everybody, 0, 1)]  # rows are looked up when they are needed: few nodes are open at a time
+    stack = [(_ROOT, source.everybody, 0, 1)]  # rows are computed when needed, so that few nodes are open at a time
     while stack:
         node, rows_of, after, length = stack.pop()
         reached = rows_of()
         looks += len(reached.rows) * (len(sizes) - after + 1)
         if looks > most_looks and node != _ROOT:
-            raise TooLargeError(f"the rows are too many to count all itemsets that look frequent; {_ADVICE}")
+            raise TooLargeError(f"there are too many rows to count all itemsets that look frequent; {_ADVICE}")
         for column in range(after, len(sizes)):
             counts = source.values(reached, column)
             wanted = counts > least
@@ -141,30 +140,30 @@ def literal_tree(
 
 
 def _places(owners: list[int], nodes: int) -> Integers:
-    """The line of every node that has one, -1 of the others."""
+    """Return the line of every node that has one, -1 for the others."""
     places = np.full(nodes, -1, dtype=np.int64)
     places[owners] = np.arange(len(owners))
     return places
 
 
 def require_few_nodes(channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, most: int = _MOST_NODES) -> None:
-    """Refuse where noise alone is expected to make more than `most` itemsets look frequent; no row is looked at.
+    """Raise TooLargeError if noise alone is expected to make more than `most` itemsets look frequent.
 
-    Rows whose columns depend on each other, or are mostly alike, may still make more: see `largest_tree`.
+    No row is looked at. Rows with dependent columns, or that are mostly alike, may still make more: see `largest_tree`.
     """
     if expected_nodes(channels, sizes, rows=rows, most=most) > most:
         raise TooLargeError(
-            f"randomized like this, more than {most:,} itemsets would look frequent by noise alone; {_ADVICE}"
+            f"at this epsilon more than {most:,} itemsets would look frequent by noise alone; {_ADVICE}"
         )
 
 
 def expected_nodes(
     channels: Sequence[Channel], sizes: Sequence[int], *, rows: int, threshold: float = _THRESHOLD, most: float
 ) -> float:
-    """Return about how many nodes the tree of randomized rows has, or something above `most`.
+    """Return an estimate of the number of nodes of the tree of randomized rows, or a number above `most`.
 
-    For rows of independent, evenly spread values, and rather too few: the estimates along a path are taken to be
-    independent, while they rise and fall together, and only so many sets of columns are gone through.
+    It assumes independent, uniform values and tends to be too low: estimates along a path are treated as independent
+    although they are correlated, and only a limited number of sets of columns is visited.
     """
     squares = [mean_square_score(channel, 1 / size) for channel, size in zip(channels, sizes, strict=True)]
     expected, steps = float(sum(sizes)), 0  # the root lists every item, however rare
@@ -182,7 +181,7 @@ def expected_nodes(
 
 
 def _probability_above(threshold: float, share: float, square: float, rows: int) -> float:
-    """Return about the probability that a share is estimated above the threshold, from its rows' mean square score."""
+    """Return the approximate probability that a share is estimated above the threshold, from the mean square score."""
     variance = (square - share * share) / rows
     if variance <= 0:
         return float(share > threshold)

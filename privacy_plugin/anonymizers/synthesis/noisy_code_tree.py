@@ -1,29 +1,29 @@
-"""The dependent code tree under a budget for a whole row: everything it knows of the rows is noisy.
+"""The dependent code tree with privacy for a whole row: every count and every choice is noisy.
 
-Why the account holds. Neighbours differ by one substituted row; the number of rows and the domains are public.
-Mechanisms follow each other, each may look at what earlier ones released, and zero-concentrated budgets add up.
+Why the account holds. Neighbours differ by one substituted row; the number of rows and the domains are public. The
+mechanisms run one after the other, each may use what earlier ones released, and zero-concentrated budgets add up.
 
 1. Tables of one column: a substituted row changes two cells by 1, L2 sqrt 2; discrete Gaussian noise.
-2. Edges of the tree of columns: exponential mechanism, one after the other. The score of a pair is the L1 distance of
-   its counts from the product of the noisy tables of one column, so it changes by at most 2.
+2. Edges of the tree of columns: exponential mechanism, one edge after the other. The score of a pair is the L1 distance
+   of its counts from the product of the noisy tables of one column, so it changes by at most 2.
 3. Each column but the first is divided by its neighbour in the tree, known from 2. Then, level by level, each leaf of
    enough (noisy) rows draws by the exponential mechanism by which earlier column it is divided, or that it is not. With
    T the leaf's counts of (other column, this column), t_x the sum of line x and s the leaf's noisy shares, not negative
-   and of sum 1, the score is sum |T_xy - t_x s_y| minus what noise alone would give, a number that does not depend on
-   the rows. A row added to line x, value y changes |T_xy - t_x s_y| by 1 - s_y and the rest of the line by at most the
-   sum of the other shares, 1 - s_y: at most 2 in all. The leaves of a level have no row in common. A substitution
-   within a leaf changes its scores by at most 4; a draw with sensitivity 4 and epsilon e costs e^2/8. A substitution
-   that moves from one leaf to another changes two leaves' scores by at most 2 each: twice (e/2)^2/8, which is less. So
-   a level of draws costs e^2/8, however many leaves it has.
+   and of sum 1, the score is sum |T_xy - t_x s_y| minus the expectation for pure noise, a number that does not depend
+   on the rows. A row added to line x, value y changes |T_xy - t_x s_y| by 1 - s_y and the rest of the line by at most
+   the sum of the other shares, 1 - s_y: at most 2 in all. The leaves of a level share no row. A substitution within a
+   leaf changes its scores by at most 4; a draw with sensitivity 4 and epsilon e costs e^2/8. A substitution that moves
+   a row from one leaf to another changes two leaves' scores by at most 2 each: twice (e/2)^2/8, which is less. So a
+   level of draws costs e^2/8, however many leaves it has.
 4. After the first division and after each level of draws, the counts of the column's values in all leaves, one table
    that a substituted row changes by L2 sqrt 2; discrete Gaussian noise.
 
-A column with one possible value is never looked at. What follows (estimates from several levels, margins, drawing of
-rows) sees only what 1 to 4 released.
+A column with one possible value is never looked at. All later steps (estimates from several levels, margins, drawing of
+rows) use only what 1 to 4 released.
 
 The number of levels depends on public numbers only: rows, columns, budget. The shares of the budget and the noise
-charged to a division were compared on adult, at epsilon 1 and 0.1, and levels for many rows on msnbc. These are choices
-made on public data; on other tables others may be better.
+charged to a division were compared on adult, at epsilon 1 and 0.1, and levels for many rows on msnbc. Both are public;
+other tables may have better choices.
 """
 
 import math
@@ -40,15 +40,15 @@ from privacy_plugin.anonymizers.synthesis.pair_tables import independence_distan
 from privacy_plugin.anonymizers.synthesis.reached_rows import MEAN_OF_NORMAL, ExactRows, Reached
 
 _ONES, _EDGES, _DIVISIONS, _LEAVES = 0.05, 0.05, 0.15, 0.75  # shares of the budget
-_LEVELS, _MOST_LEVELS = 3, 8  # how many earlier columns a value may depend on
-_ENOUGH = 2_000  # rows over the scale of the noise, for three levels; a level more for each doubling
+_LEVELS, _MOST_LEVELS = 3, 8  # the number of earlier columns a value may depend on
+_ENOUGH = 2_000  # rows over the scale of the noise for three levels; each doubling allows one more
 _FLOOR = 10  # deviations of the noise: a leaf of fewer rows is not divided
 _EDGE_SCORE, _DIVISION_SCORE = 2.0, 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What each single mechanism spends, in rho, and how often."""
+    """What each mechanism spends, in rho, and how often it runs."""
 
     one: float
     edge: float
@@ -59,7 +59,7 @@ class Budget:
 
     @classmethod
     def of(cls, rho: float, *, columns: int, rows: int) -> "Budget":
-        """Divide a budget among the mechanisms for so many columns and rows, both public."""
+        """Divide a budget among the mechanisms by the numbers of columns and rows, both public."""
         steps = columns - 1
         if steps < 1:
             return cls(one=rho, edge=0.0, division=0.0, level=0.0, levels=0, columns=columns)
@@ -114,12 +114,12 @@ class Budget:
                 times=steps * self.levels,
             ),
         )
-        return found[: min(self.columns, 2) ** 2]  # nothing for no column, one table for one, all for more
+        return found[: min(self.columns, 2) ** 2]  # no part without columns, one for one column, all for more
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Leaf:
-    """A leaf that grows: who reaches it (never released), and the noisy estimate of its counts with its variance."""
+    """A leaf: the rows that reach it (never released), and the noisy estimate of its counts with its variance."""
 
     node: Node
     reached: Reached
@@ -132,7 +132,7 @@ def noisy_code_tree(
 ) -> tuple[CodeTree, tuple[Part, ...]]:
     """Fit the tree with rho-zero-concentrated privacy for one row, and return it with its account.
 
-    Cost: a table of two columns for every leaf and earlier column, and a draw a leaf.
+    Cost: a table of two columns for every leaf and earlier column, and a draw per leaf.
     """
     columns = several_valued(rows)
     budget = Budget.of(rho, columns=len(columns), rows=rows.rows)
@@ -176,7 +176,7 @@ class _Grower:
             leaves = self._measured(leaves, [self._division(leaf, left) for leaf in leaves])
 
     def _division(self, leaf: _Leaf, left: int) -> int | None:
-        """Draw by which column a leaf is divided, or that it is not; its parts will be counted `left` times."""
+        """Draw the column that divides a leaf, or None; its parts will be counted `left` times."""
         candidates = [other for other in self.earlier if other not in leaf.node.path]
         size = float(leaf.estimate.sum())
         if not candidates or size < _FLOOR * self.budget.deviation:
@@ -192,7 +192,7 @@ class _Grower:
         return candidates[chosen - 1] if chosen else None
 
     def _measured(self, leaves: Sequence[_Leaf], divisions: Sequence[int | None]) -> list[_Leaf]:
-        """Divide leaves, count all that there are now with noise, and combine that with what was known."""
+        """Divide leaves, count all leaves with noise, and combine the counts with earlier estimates."""
         parts = [
             [leaf.reached] if other is None else self.source.parts(leaf.reached, other)
             for leaf, other in zip(leaves, divisions, strict=True)
@@ -218,7 +218,7 @@ class _Grower:
 def combined(whole: Floats, variance: float, parts: Floats, parts_variance: float) -> tuple[Floats, float]:
     """Improve noisy counts of parts by an independent estimate of their sum: (least squares, variance of each).
 
-    `variance` is that of a number of `whole`, infinite where nothing is known.
+    `variance` is that of one number of `whole`, infinite if there is no estimate.
 
     >>> found, variance = combined(np.array([10.0]), 2.0, np.array([[3.0], [3.0]]), 1.0)
     >>> found.tolist(), variance

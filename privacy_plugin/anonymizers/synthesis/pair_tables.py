@@ -4,7 +4,10 @@ Why the account of the noisy one holds. Neighbours differ by one substituted row
 public, and the given column was named without looking at the data. A substituted row changes two cells of a table by 1:
 L2 sqrt 2, discrete Gaussian noise. Edges are drawn one after the other by the exponential mechanism; the score of a
 pair is the L1 distance of its counts from independence of the noisy tables of one column, so it changes by at most 2.
-What is drawn from the noisy tables costs nothing more.
+Drawing from the noisy tables costs nothing more.
+
+Arrays have the given column first (one plane without one): `ones[c]` is planes x values of column c, `pairs[(a, b)]` is
+planes x values of a x values of b, with the edge directed from a to b.
 """
 
 import math
@@ -28,7 +31,7 @@ _FITTING_ROUNDS = 30
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TreeModel:
-    """A directed tree: `edges` in an order in which every column but the root comes after its parent."""
+    """A directed tree of columns; `edges` are ordered so that every column but the root follows its parent."""
 
     planes: Floats
     root: int
@@ -95,7 +98,7 @@ def randomized_pair_tables(cells: RandomizedCells, rows: CodedRows) -> TreeModel
 
 
 def nearest_planes(noisy: Integers | Floats, planes: Floats) -> Floats:
-    """Make every plane of a noisy table non-negative with the sum that the plane has."""
+    """Return the nearest non-negative table whose planes have the given sums."""
     return np.stack([nearest_counts(part, float(total)) for part, total in zip(noisy, planes, strict=True)])
 
 
@@ -108,7 +111,7 @@ def _model(planes: Floats, ones: Mapping[int, Floats], estimate: Mapping[tuple[i
 
 
 def _inverses(cells: RandomizedCells, rows: CodedRows) -> Callable[[Integers, tuple[int, ...]], Floats]:
-    """Return the function that takes counts of randomized cells to unbiased estimates; the first axis is the given."""
+    """Return a function from counts of randomized cells to unbiased estimates; the given column is the first axis."""
     given = None if rows.given is None else cells.rounded_channel(rows.given)
 
     def inverse(counts: Integers, columns: tuple[int, ...]) -> Floats:
@@ -140,7 +143,7 @@ def nearest_counts(noisy: npt.NDArray[np.integer] | Floats, total: float) -> Flo
     >>> nearest_counts(np.array([5.0, -1.0, 2.0]), 6.0).tolist()
     [4.5, 0.0, 1.5]
     """
-    # Below the largest, which is 0: beside numbers of any size the sum is then still told.
+    # Relative to the largest, so that the sum keeps its precision for numbers of any size.
     below = np.asarray(noisy, dtype=np.float64) - np.max(noisy)
     values = np.sort(below.ravel())[::-1]
     excess = (np.cumsum(values) - total) / np.arange(1, len(values) + 1)
@@ -193,7 +196,7 @@ def directed(edges: Sequence[tuple[int, int]], root: int) -> tuple[tuple[int, in
 
 
 def dealt_values(strata: Integers, weights: Floats, generator: np.random.Generator) -> Integers:
-    """Give the rows of every stratum values in proportion to its weights, in random order."""
+    """Return values for the rows of every stratum in proportion to its weights, in random order."""
     found = np.zeros(len(strata), dtype=np.int64)
     order = np.argsort(strata, kind="stable")
     bounds = np.searchsorted(strata[order], np.arange(len(weights) + 1))
@@ -205,7 +208,7 @@ def dealt_values(strata: Integers, weights: Floats, generator: np.random.Generat
 
 
 def _dealt(weights: Floats, total: int, generator: np.random.Generator) -> Integers:
-    """Round shares of a total to whole numbers that add up to it, each up or down and right on average."""
+    """Round shares of a total to integers that add up to it, each up or down and unbiased."""
     summed = float(weights.sum())
     shares = weights / summed if summed > 0 else np.full(len(weights), 1 / len(weights))
     ends = np.floor(np.concatenate([[0.0], np.cumsum(shares)]) * total + generator.random())

@@ -1,7 +1,7 @@
-"""The rows that reach a node of a code tree, and the tables of two columns among them: exact, or from randomized cells.
+"""The rows that reach a node of a code tree, and their tables of two columns: exact, or from randomized cells.
 
-Rows are coded (`CodedRows`). A row reaches a node when it has the values of the node's path. Where cells were
-randomized nobody knows which rows these are, and every row counts with a weight whose sum is right on average.
+Rows are coded (`CodedRows`). A row reaches a node if it has the values of the node's path. With randomized cells it is
+not known which rows these are, and every row counts with a weight whose sum is unbiased.
 """
 
 import math
@@ -21,7 +21,7 @@ MEAN_OF_NORMAL = math.sqrt(2 / math.pi)  # of the absolute value, for deviation 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reached:
-    """Rows (numbers of distinct ones) and what each counts for."""
+    """Numbers of distinct rows, and the weight of each."""
 
     rows: Integers
     weights: Floats
@@ -29,7 +29,7 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExactRows:
-    """Counts of the rows as they are."""
+    """Exact counts of the rows."""
 
     coded: CodedRows = field(repr=False)
 
@@ -51,7 +51,7 @@ class ExactRows:
         return found.astype(np.float64).reshape(shape)
 
     def part(self, reached: Reached, column: int, value: int) -> Reached:
-        """Return those that have a value."""
+        """Return the rows that have a value."""
         members = np.flatnonzero(self.coded.codes[reached.rows, column] == value)
         return Reached(rows=reached.rows[members], weights=reached.weights[members])
 
@@ -79,7 +79,7 @@ class RandomizedRows(ExactRows):
         return unbiased_counts(super().table(reached, first, second), [self.channels[first], self.channels[second]])
 
     def part(self, reached: Reached, column: int, value: int) -> Reached:
-        """Give every row its weight for a value."""
+        """Weight every row for a value."""
         if self.coded.sizes[column] < 2:
             return reached
         held, not_held = (_score(self.channels[column], has) for has in (True, False))
@@ -87,7 +87,7 @@ class RandomizedRows(ExactRows):
         return Reached(rows=reached.rows, weights=reached.weights * scores)
 
     def expected_noise(self, reached: Reached, first: int, second: int) -> float:
-        """Return about what the randomization alone adds to the L1 norm of a table of two columns."""
+        """Return the approximate L1 norm that randomization alone adds to a table of two columns."""
         counts = self.coded.counts[reached.rows]
         deviation = math.sqrt(float((reached.weights**2 / counts).sum()))
         return MEAN_OF_NORMAL * deviation * self._spreads[first] * self._spreads[second]

@@ -1,12 +1,12 @@
-"""Synthetic tables with an account of what they cost.
+"""Synthetic tables with a privacy account.
 
-"row" (the default): what is known of the rows is counted exactly and noise is added; a whole row is protected. "cell":
-every cell is randomized first and everything else is computed from the randomized cells; a cell is protected, and a row
-by the sum over its columns. Dorrestijn 2018 generates databases the second way; at his epsilon of 0.1 a cell, pairs of
+Unit "row" (the default): counts of the rows get noise, and a whole row is protected. Unit "cell": every cell is
+randomized first and everything else is computed from the randomized cells; a cell is protected, and a row by the sum
+over its columns. Dorrestijn 2018 generates databases the second way; at the thesis' epsilon of 0.1 per cell, pairs of
 columns are lost in the noise for tables of 50,000 rows, whatever is computed from them.
 
-Models: the dependent code tree (`code_tree`); where a column is given that everything is crossed with, a tree of tables
-of two columns (`tree_model`); and, from randomized cells only, the thesis' own code tree (`literal_tree`).
+Models: the dependent code tree (`code_tree`); with a given column that everything is crossed with, a tree of tables of
+two columns (`pair_tables`); and, from randomized cells only, the code tree of the thesis (`literal_tree`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ Model = Literal["code tree", "pairs", "literal tree"]
 class Synthesis:
     """A synthetic table, the model and the tree of columns it was drawn from, and its privacy account.
 
-    `notes` say where the model is less than was asked for.
+    `notes` state where the model is smaller than requested.
     """
 
     frequencies: FrequencyTable = field(repr=False)
@@ -111,15 +111,14 @@ def synthesize(
     """Draw a synthetic table that keeps how columns depend on each other, with a stated privacy budget.
 
     `unit="row"`: epsilon and delta protect a whole row (one row per person). `unit="cell"`: epsilon protects one cell,
-    there is no delta, and a row has the sum over its columns; the result's `ledger` states both. The mechanisms are in
-    `anonymizers.synthesis.synthesis`. `model`: "code tree", a decision tree for every column over those before
-    it, or "pairs", tables of two columns; the second goes with `given`: a column to cross every table with, usually the
-    one to predict; choose it without looking at the data. "literal tree" is the thesis' own, for cells and few columns:
-    where noise alone would make it too large, TooLargeError comes before anything is spent; where the rows do, its
-    longest itemsets are left out, and the result's `notes` say so. `domains` declares values; where it does not, those
-    that occur are assumed public. With a budget `ledger` (and the `dataset`'s name there) the row's whole epsilon and
-    delta are reserved before anything is drawn, in the unit "row". Numbers with many values should be grouped into
-    intervals first.
+    there is no delta, and a row has the sum over its columns; the result's `ledger` states both. `model`: "code tree",
+    a decision tree for every column over those before it, or "pairs", tables of two columns. The second takes `given`:
+    a column to cross every table with, usually the one to predict, chosen without looking at the data. "literal tree"
+    is the thesis' own, for cells and few columns: if noise alone would make it too large, TooLargeError is raised
+    before anything is spent; if the rows do, its longest itemsets are left out, as the result's `notes` state.
+    `domains` declares values; without it, the values that occur are assumed public. With a budget `ledger` (and the
+    `dataset`'s name there) the row's whole epsilon and delta are reserved before anything is drawn, in the unit "row".
+    Group numbers with many values into intervals first.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"sex": ["f", "m"] * 500, "smokes": ["no", "yes"] * 500})
@@ -148,7 +147,7 @@ class SynthesizeMethod(DomainMethod):
 
     @cached_property
     def cost(self) -> Cost:
-        """What a row costs, whatever unit is protected."""
+        """The cost of a row, whichever unit is protected."""
         given = {"delta": 1e-6, "unit": "row", **self.options}
         chosen_model(given.get("model"), given.get("given"), unit=given["unit"])
         return synthesis_cost(
@@ -171,7 +170,7 @@ def require_synthesis(
     given: str | None = None,
     domains: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
-    """Refuse what synthesis could refuse of this table, before anything is drawn or spent."""
+    """Raise, before anything is drawn or spent, if this table cannot be synthesized."""
     require_mode(unit)
     chosen = chosen_model(model, given, unit=unit)
     if unit == "row":
@@ -185,7 +184,7 @@ def require_synthesis(
 
 
 def synthesis_cost(*, epsilon: Any, delta: Any, unit: str, columns: int) -> Cost:
-    """Return what synthesis spends a row: of cells, their epsilons added up over the columns, and no delta."""
+    """Return what synthesis spends per row: for cells, the sum of their epsilons over the columns, and no delta."""
     require_mode(unit)
     amount = exact(epsilon, what="epsilon")
     if amount <= 0:
@@ -207,8 +206,8 @@ def synthesize_rows(
 ) -> Synthesis:
     """Draw a synthetic table with (epsilon, delta)-differential privacy for one row.
 
-    Neighbours differ by the substitution of one row; the number of rows is public. The mechanisms, and why their
-    zero-concentrated budgets add up to the whole, are in `noisy_code_tree` and `pair_tables`. `given` names a column,
+    Neighbours differ by the substitution of one row; the number of rows is public. `noisy_code_tree` and `pair_tables`
+    describe the mechanisms and prove that their zero-concentrated budgets add up to the whole. `given` names a column,
     chosen without looking at the data, that every table of the pairs is crossed with. A missing value is a value.
     """
     amount, failing = float(exact(epsilon, what="epsilon")), float(exact(delta, what="delta"))
@@ -239,7 +238,7 @@ def synthesize_cells(
     domains: Mapping[str, Sequence[Any]] | None = None,
     generator: np.random.Generator | None = None,
 ) -> Synthesis:
-    """Randomize every cell once (epsilon is that of a cell), and draw a synthetic table from what that tells.
+    """Randomize every cell once, with the epsilon of a cell, and draw a synthetic table from the randomized cells.
 
     Counts are estimated without bias from the randomized cells and everything that follows is post-processing.
     Dorrestijn 2018, section 3, with the unit stated: the epsilons of a row's cells add up.
@@ -257,18 +256,18 @@ def synthesize_cells(
 
 
 def require_estimable(rows: CodedRows, *, epsilon: Any, model: Model) -> None:
-    """Refuse what cannot be estimated from randomized cells, as far as the schema and epsilon tell."""
+    """Raise if the schema and epsilon rule out an estimate from randomized cells; no row is looked at."""
     amount = float(exact(epsilon, what="epsilon"))
     sizes = [len(known) for known in (*rows.domains, rows.given_domain)]
     channels = [rounded_channel(keep_probability(amount, size), size) for size in sizes]
     if any(channel.keep == channel.other for channel in channels):
-        raise ParameterError("epsilon of a cell is too small: cells would be replaced altogether")
+        raise ParameterError("epsilon of a cell is too small: cells would be pure noise; raise epsilon")
     if model == "literal tree":
         require_few_nodes(channels[:-1], rows.sizes, rows=rows.rows)
 
 
 def chosen_model(model: str | None, given: str | None, *, unit: str) -> Model:
-    """Return the model that was asked for, or the one that goes with a given column or with none."""
+    """Return the requested model, or the default one: pairs with a given column, a code tree without."""
     if model is None:
         return "code tree" if given is None else "pairs"
     if model == "pairs":
@@ -276,9 +275,9 @@ def chosen_model(model: str | None, given: str | None, *, unit: str) -> Model:
     if model not in ("code tree", "literal tree"):
         raise ParameterError(f"model must be 'code tree', 'pairs' or 'literal tree', not {model!r}")
     if given is not None:
-        raise ParameterError("a code tree finds itself what depends on what; it takes no given column")
+        raise ParameterError("a code tree takes no given column; leave out given, or use model 'pairs'")
     if model == "literal tree" and unit == "row":
-        raise ParameterError("the literal tree is built from randomized cells only: its counts are too many for a row")
+        raise ParameterError("a literal tree needs randomized cells; set unit to 'cell', or use model 'code tree'")
     return "code tree" if model == "code tree" else "literal tree"
 
 
@@ -303,7 +302,7 @@ def _drawn(
 def _notes(found: CodeTree | TreeModel | LiteralTree) -> tuple[str, ...]:
     if not isinstance(found, LiteralTree) or found.longest is None:
         return ()
-    return (f"too many itemsets look frequent; those of more than {found.longest} values are no part of the tree",)
+    return (f"too many itemsets look frequent; those of more than {found.longest} values are left out of the tree",)
 
 
 def _assumptions(rows: CodedRows, given: str | None) -> tuple[str, ...]:
@@ -312,6 +311,6 @@ def _assumptions(rows: CodedRows, given: str | None) -> tuple[str, ...]:
 
 
 def require_mode(unit: str) -> None:
-    """Refuse a privacy unit that is none."""
+    """Raise ParameterError if the privacy unit is neither row nor cell."""
     if unit not in ("row", "cell"):
         raise ParameterError(f"unit must be row or cell, not {unit!r}")
