@@ -1,4 +1,4 @@
-"""Bound from below what a randomized mechanism tells, by running it on two neighbouring tables."""
+"""Bound the epsilon of a randomized mechanism from below by running it on two neighbouring tables."""
 
 import math
 from collections import Counter
@@ -18,7 +18,7 @@ def epsilon_seen(
     `first` and `second` are what independent runs on two neighbouring tables made (or any function of it). On every
     other run the outputs are picked that speak against the claimed `epsilon`; on the others their probabilities are
     bounded by Clopper and Pearson: epsilon >= ln((P - delta) / Q), both directions. A value above the claimed epsilon
-    refutes the claim; one below is no proof of privacy.
+    refutes the claim; a bound below does not prove privacy.
 
     >>> epsilon_seen(["yes"] * 2000, ["no"] * 2000, epsilon=1, delta=0, error=1e-6) > 4
     True

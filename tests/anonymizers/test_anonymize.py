@@ -1,4 +1,4 @@
-"""One function anonymizes for every door, by every method and in every engine, and spends as it says."""
+"""`anonymize` with every method and engine: what it writes, what it spends, what it refuses."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,9 +45,7 @@ def policy_of(**changes: Any) -> pp.Policy:
     + [pytest.param("randomized_response", "postgresql", marks=pytest.mark.postgres)]
     + [pytest.param("synthesize", *engine.values, id=engine.id, marks=engine.marks) for engine in ENGINES],
 )
-def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
-    method: str, engine: str, tmp_path: Path
-) -> None:
+def test_a_drawn_table_is_written_to_its_source_and_passes_the_gate(method: str, engine: str, tmp_path: Path) -> None:
     policy = policy_of(anonymize=METHODS[method])
     data = LOADERS[engine](text_table(**people()), tmp_path)
     with pp.using_ledger(open_ledger()) as ledger:
@@ -63,17 +61,17 @@ def test_a_drawn_table_is_written_where_the_data_lies_and_passes_its_gate(
     assert "MARKER" not in str(result.to_dict())
 
 
-def test_randomized_response_touches_every_released_cell_and_tells_how_to_estimate() -> None:
+def test_randomized_response_draws_every_released_cell_and_reports_its_channel() -> None:
     policy = policy_of(anonymize={**RESPONSE, "domains": {"sex": ["f", "m", "x"], "zip": "occurring"}})
     frame = pd.DataFrame(people())
     result = anonymize(frame, policy=policy, ledger=open_ledger(), generator=np.random.default_rng(1))
     assert (result.cost.mechanism, str(result.cost)) == ("randomized response", "epsilon 1, delta 0 a row")
-    told = result.to_dict()["drawn"]
+    drawn = result.to_dict()["drawn"]
     grown = np.exp(0.5)
-    assert told["values"] == {"sex": 3, "zip": 3}
-    assert told["keep"] == pytest.approx(dict.fromkeys(("sex", "zip"), grown / (grown + 2)))
-    assert (told["ledger"]["unit"], told["ledger"]["private"]) == ("cell", False)
-    assert any("no domain was declared for zip" in words for words in told["ledger"]["assumptions"])
+    assert drawn["values"] == {"sex": 3, "zip": 3}
+    assert drawn["keep"] == pytest.approx(dict.fromkeys(("sex", "zip"), grown / (grown + 2)))
+    assert (drawn["ledger"]["unit"], drawn["ledger"]["private"]) == ("cell", False)
+    assert any("no domain was declared for zip" in text for text in drawn["ledger"]["assumptions"])
     assert len(result.made) == len(frame)
     for column in ("sex", "zip"):
         true = frame[column].value_counts().reindex(sorted({*frame[column], *result.made[column]}), fill_value=0)
@@ -90,7 +88,7 @@ def test_generalizing_needs_no_ledger() -> None:
     assert result.to_dict()["plan"]["levels"] == result.plan.levels
 
 
-def test_what_a_test_generator_drew_passes_no_gate() -> None:
+def test_a_table_of_a_test_generator_passes_no_gate() -> None:
     policy = policy_of()
     with pp.using_ledger(open_ledger()) as ledger:
         result = anonymize(pd.DataFrame(people()), policy=policy, generator=np.random.default_rng(1))
@@ -142,7 +140,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_can_be_refused_is_refused_before_anything_is_spent(case: str) -> None:
+def test_a_refusal_comes_before_anything_is_spent(case: str) -> None:
     changes, frame, kind = REFUSED[case]
     ledger = open_ledger()
     with pytest.raises(kind):
@@ -176,14 +174,14 @@ def test_a_table_that_cannot_be_written_costs_nothing(target: str | None, tmp_pa
     assert sa.inspect(engine).get_table_names() == ["raw"]
 
 
-def test_neither_does_a_target_of_a_frame() -> None:
+def test_a_target_for_a_frame_is_refused_before_anything_is_spent() -> None:
     ledger = open_ledger()
     with pytest.raises(ParameterError, match="is returned, not written"):
         anonymize(FRAME, policy=policy_of(), target="made", ledger=ledger)
     assert ledger.entries() == ()
 
 
-def test_what_a_synthesis_lacks_is_told_at_every_door(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_of_a_synthesis_are_shown_by_dagster_and_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     whole = anonymize(FRAME, policy=policy_of(), ledger=open_ledger())
     assert "notes" not in anonymized_metadata(whole)
     lacking = replace(whole, result=replace(whole.result, notes=("long itemsets are left out",)))
@@ -225,7 +223,7 @@ def test_a_ledger_that_fails_at_the_end_leaves_the_old_table(tmp_path: Path) -> 
     assert [entry.status for entry in ledger.entries()] == ["reserved"]
 
 
-def test_the_books_lie_apart_from_what_is_written(tmp_path: Path) -> None:
+def test_a_ledger_in_the_file_of_the_release_is_refused(tmp_path: Path) -> None:
     """A release holds the lock of its SQLite file until it is recorded: the ledger could not record it there."""
     address = f"sqlite:///{tmp_path / 'house.db'}"
     engine = sa.create_engine(address)
@@ -236,7 +234,7 @@ def test_the_books_lie_apart_from_what_is_written(tmp_path: Path) -> None:
     assert ledger.entries() == ()
 
 
-def test_a_saved_plan_is_no_draw() -> None:
+def test_a_randomized_method_refuses_a_saved_plan() -> None:
     plan = anonymize(FRAME, policy=policy_of(requirements=[{"k_anonymity": {"at_least": 5}}], anonymize={})).plan
     with pytest.raises(ParameterError, match="saved plan"):
         anonymize(FRAME, policy=policy_of(), plan=plan, ledger=open_ledger())
@@ -299,13 +297,13 @@ def test_a_policy_that_cannot_work_is_refused_when_it_is_loaded(changes: dict[st
 
 
 @pytest.mark.parametrize("name", registry.ANONYMIZERS)
-def test_every_method_is_named_where_people_look_for_one(name: str) -> None:
+def test_every_method_is_documented(name: str) -> None:
     for place in ("README.md", "docs/randomized-releases.md"):
         assert f"`{name}`" in (ROOT / place).read_text(encoding="utf-8").replace("`method: ", "`")
     assert f"`{name}`" in " ".join(anonymize_command.__doc__.split())
 
 
-def test_a_method_is_part_of_what_a_policy_says() -> None:
+def test_the_method_is_part_of_the_policy_digest() -> None:
     policies = [
         policy_of(),
         policy_of(anonymize={**SYNTHESIZE, "epsilon": 0.5}),
@@ -329,10 +327,10 @@ def test_a_method_is_part_of_what_a_policy_says() -> None:
     ],
 )
 @pytest.mark.parametrize("held", [False, True])
-def test_nothing_is_spent_on_a_place_that_cannot_be_taken(
+def test_nothing_is_spent_on_a_target_that_cannot_be_replaced(
     engine: str, in_the_way: str, held: bool, tmp_path: Path
 ) -> None:
-    """The rows arrive beside such a target, and fail only when they are to be put in its place."""
+    """Staging succeeds for such a target; only replacing it fails."""
     source = LOADERS[engine](text_table(**people()), tmp_path)
     with source.bind.begin() as connection:
         connection.exec_driver_sql("DROP VIEW IF EXISTS drawn")
@@ -351,7 +349,7 @@ def test_nothing_is_spent_on_a_place_that_cannot_be_taken(
     anonymize(source, policy=policy_of(), target="taken", ledger=open_ledger())  # what is a table is replaced
 
 
-def test_a_draw_that_was_not_written_is_not_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draw_that_was_not_written_is_not_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dagster tries again what failed in writing, and every try would spend."""
     source = LOADERS["sqlite"](text_table(**people()), tmp_path)
     ledger = open_ledger()

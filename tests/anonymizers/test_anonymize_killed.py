@@ -23,7 +23,7 @@ ANONYMIZE = """
     from privacy_plugin.sources import sql_table
     from tests.randomized_policies import policy_dict
 
-    warehouse, books, point = sys.argv[1:]
+    warehouse, address, point = sys.argv[1:]
     commit = spending.Spending.commit
 
     def wait(spent):
@@ -34,7 +34,7 @@ ANONYMIZE = """
 
     spending.Spending.commit = wait  # called when the table is written aside, before it is put in place
     raw = sql_table(sa.create_engine(warehouse), "raw")
-    anonymize(raw, policy=pp.Policy.from_dict(policy_dict()), target="made", ledger=BudgetLedger(books))
+    anonymize(raw, policy=pp.Policy.from_dict(policy_dict()), target="made", ledger=BudgetLedger(address))
 """
 
 
@@ -50,11 +50,11 @@ ANONYMIZE = """
 def test_a_killed_run_leaves_the_old_table_and_its_spend(engine: str, point: str, status: str, tmp_path: Path) -> None:
     house = postgresql_database() if engine == "postgresql" else sa.create_engine(f"sqlite:///{tmp_path / 'house.db'}")
     warehouse = house.url.render_as_string(hide_password=False)
-    books = warehouse if engine == "postgresql" else f"sqlite:///{tmp_path / 'ledger.db'}"
+    address = warehouse if engine == "postgresql" else f"sqlite:///{tmp_path / 'ledger.db'}"
     pd.DataFrame(people()).to_sql("raw", house, index=False)
     pd.DataFrame({"old": [1]}).to_sql("made", house, index=False)
-    ledger = open_ledger(books)
-    with started(ANONYMIZE, warehouse, books, point) as process:
+    ledger = open_ledger(address)
+    with started(ANONYMIZE, warehouse, address, point) as process:
         said(process, point)
         process.send_signal(signal.SIGKILL)
     assert [(entry.status, entry.budget.epsilon) for entry in ledger.entries()] == [(status, 1)]

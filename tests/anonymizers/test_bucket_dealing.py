@@ -1,4 +1,4 @@
-"""What the buckets tell somebody who knows the program: every order in every world."""
+"""What buckets reveal to an attacker who knows the program: every order in every world."""
 
 from collections import Counter
 from fractions import Fraction
@@ -28,7 +28,7 @@ TABLES = [
 
 
 class Scripted:
-    """Lets people step forward in a given order; what is drawn afterwards are numbers that nobody looks at."""
+    """Takes people in a given order; later draws are not used."""
 
     def __init__(self, order):
         self._drawn = [np.argsort(order).astype(np.uint64)]
@@ -94,7 +94,7 @@ def assert_nothing_is_told(replayed, values, below):
 
 
 @pytest.mark.parametrize(("values", "knowledge", "below"), TABLES[:3])
-def test_replaying_the_whole_program_tells_nothing(values, knowledge, below):
+def test_replaying_the_whole_program_reveals_nothing(values, knowledge, below):
     """All worlds of a published pair are equally likely to lead to it: what was measured is what can be inferred."""
     replayed = oracle.replayed(tuple(values), deals(knowledge=knowledge, below=below, dealing="random"))
     assert_nothing_is_told(replayed, values, below)
@@ -102,7 +102,7 @@ def test_replaying_the_whole_program_tells_nothing(values, knowledge, below):
 
 @pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize(("values", "knowledge", "below"), TABLES)
-def test_replaying_a_random_deal_tells_nothing(values, knowledge, below):
+def test_replaying_a_random_deal_reveals_nothing(values, knowledge, below):
     replayed = oracle.replayed(tuple(values), quick_deals(knowledge=knowledge, below=below))
     assert_nothing_is_told(replayed, values, below)
 
@@ -117,14 +117,14 @@ def test_replaying_a_random_deal_tells_nothing(values, knowledge, below):
         ("aabb", 0, "3/5", (2, 2)),
     ],
 )
-def test_replaying_a_deal_among_neighbours_tells_nothing(values, knowledge, below, sizes):
+def test_replaying_a_deal_among_neighbours_reveals_nothing(values, knowledge, below, sizes):
     """A group that cannot be divided is refused in all worlds of what would have been published, or in none."""
     replayed = oracle.replayed(tuple(values), quick_deals(knowledge=knowledge, below=below, sizes=sizes))
     assert_nothing_is_told(replayed, values, below)
 
 
 def test_groups_of_neighbours_are_made_by_quasi_identifiers_alone():
-    """Whatever the values are, the same people are in a group; equal ones are told apart at random."""
+    """Groups do not depend on the values; people with equal quasi-identifiers are separated at random."""
     generator, drawn = np.random.default_rng(5), np.random.default_rng(6)
     together = []
     for _ in range(40):
@@ -159,7 +159,7 @@ def test_equal_people_are_put_into_groups_at_random():
 
 
 @pytest.mark.parametrize("options", [{"neighbours": 1}, {"neighbours": 2.0}, {"neighbours": 9, "dealing": "similar"}])
-def test_senseless_neighbours_are_refused(options):
+def test_invalid_neighbours_are_refused(options):
     table = FrequencyTable.from_rows(["age", "disease"], list(enumerate("abab")))
     asked = {"quasi_identifiers": ["age"], "sensitive": "disease", "knowledge": 0, "below": "3/5"}
     with pytest.raises(ParameterError):
@@ -177,8 +177,8 @@ def test_neighbours_who_cannot_be_divided_are_refused_without_naming_a_value():
     assert "flu" not in str(caught.value)
 
 
-def test_replaying_a_deal_of_similar_people_may_tell_everything():
-    """What the documentation says it costs: here the pair promises less than 3/5, and somebody is certain."""
+def test_replaying_a_deal_of_similar_people_may_reveal_every_value():
+    """The documented cost: the pair promises less than 3/5, and one person's value is certain."""
     replayed = oracle.replayed(tuple("aabbc"), deals(knowledge=0, below="3/5", dealing="similar"))
     reached = [oracle.most_certain(odds) for odds in replayed.values()]
     assert max(reached) == 1

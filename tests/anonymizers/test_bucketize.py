@@ -80,7 +80,7 @@ def test_no_division_has_smaller_buckets(people, knowledge, limit):
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(people_of_values, st.integers(1, 40), st.randoms(use_true_random=False))
-def test_everybody_is_dealt_out_as_the_part_says(people, buckets, generator):
+def test_every_person_is_dealt_as_the_part_defines(people, buckets, generator):
     held = np.repeat(np.arange(len(people)), people)
     generator.shuffle(held)
     part = Part(people=people, buckets=min(buckets, int(people.sum())))
@@ -94,7 +94,7 @@ def test_everybody_is_dealt_out_as_the_part_says(people, buckets, generator):
 
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(people_of_values, st.integers(0, 4), limits, st.randoms(use_true_random=False))
-def test_buckets_are_safe_and_nobody_is_lost(people, knowledge, limit, generator):
+def test_buckets_are_safe_and_contain_every_person(people, knowledge, limit, generator):
     values = np.repeat(np.arange(len(people)), people)
     generator.shuffle(values)
     whole = partition_curve([people.tolist()], knowledge)[-1]
@@ -188,12 +188,12 @@ def test_missing_values_are_values():
         {"knowledge": 0, "below": 0.5, "dealing": None},
     ],
 )
-def test_senseless_options_are_refused(options):
+def test_invalid_options_are_refused(options):
     with pytest.raises(ParameterError):
         bucketized(list("abcd"), **options)
 
 
-def test_what_cannot_be_judged_is_refused():
+def test_a_table_that_cannot_be_measured_is_refused():
     with pytest.raises(EmptyTableError):
         bucketized([], knowledge=0, below=0.5)
     with pytest.raises(TooLargeError):
@@ -249,7 +249,7 @@ def test_equal_random_numbers_are_drawn_again():
     assert drawn == []
 
 
-def test_the_published_order_says_nothing_about_people():
+def test_the_published_order_reveals_nothing_about_people():
     """Over many draws every position of a bucket holds the first person's value equally often."""
     values = list("abcd")
     table = FrequencyTable.from_rows(["age", "disease"], list(enumerate(values)))

@@ -65,7 +65,7 @@ def _csv(path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_source_holds_a_pair_that_loses_nothing_but_the_tie(engine, tmp_path: Path):
+def test_every_source_writes_a_pair_that_loses_only_the_link(engine, tmp_path: Path):
     data = LOADERS[engine](TABLE, tmp_path)
     result = pp.bucketize(data, **ASKED, targets=targets_of(engine, tmp_path), generator=np.random.default_rng(3))
     kinds = {"polars_lazy": pl.DataFrame, "csv": FileSource, "parquet": FileSource}
@@ -86,7 +86,7 @@ def test_every_source_holds_a_pair_that_loses_nothing_but_the_tie(engine, tmp_pa
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb", "csv", "parquet"])
-def test_without_targets_databases_and_files_give_frames(engine, tmp_path: Path):
+def test_databases_and_files_without_targets_return_frames(engine, tmp_path: Path):
     result = pp.bucketize(LOADERS[engine](TABLE, tmp_path), **ASKED)
     assert isinstance(result.individuals, pd.DataFrame)
     assert isinstance(result.values, pd.DataFrame)
@@ -135,7 +135,7 @@ def test_a_pair_is_replaced_as_a_pair_or_not_at_all(engine, tmp_path: Path, monk
     assert (again.individuals.fingerprint(), again.values.fingerprint()) != before
 
 
-def test_a_target_that_is_a_folder_leaves_the_other_where_it_was(tmp_path: Path):
+def test_a_target_that_is_a_folder_leaves_the_other_target_unchanged(tmp_path: Path):
     data = LOADERS["parquet"](TABLE, tmp_path)
     (tmp_path / "values.csv").mkdir()
     (tmp_path / "people.csv").write_text("old")
@@ -165,7 +165,7 @@ def test_a_connection_decides_whether_the_pair_stays(engine, tmp_path: Path):
 
 
 @pytest.mark.parametrize("engine", [*DATABASES, "csv", "pandas"])
-def test_targets_that_make_no_sense_are_refused(engine, tmp_path: Path):
+def test_invalid_targets_are_refused(engine, tmp_path: Path):
     data = LOADERS[engine](TABLE, tmp_path)
     one, other = targets_of(engine, tmp_path) or ("one", "other")
     source = str(data) if engine == "csv" else getattr(data, "name", None)
@@ -198,14 +198,14 @@ def test_columns_keep_their_types():
     assert small.values.schema["s"] == pl.Categorical
 
 
-def test_forms_of_a_missing_value_do_not_tell_people_apart():
+def test_all_forms_of_a_missing_value_are_equal():
     frame = pd.DataFrame({"q": [None, float("nan")] * 4, "s": ["a", "b"] * 4}, dtype=object)
     result = pp.bucketize(frame, quasi_identifiers=["q"], sensitive="s", knowledge=0, below=0.6)
     assert len({repr(value) for value in result.individuals["q"]}) == 1
 
 
-def test_a_gate_can_judge_the_table_of_values_and_no_policy_deals():
-    """What the documentation says of a pair at the gate: values under a policy of their own; no method makes a pair."""
+def test_a_gate_can_judge_the_table_of_values_but_no_policy_can_bucketize():
+    """The values table has a policy of its own; no policy method makes the pair, as the documentation states."""
     columns = {"bucket": "quasi_identifier", "disease": "sensitive"}
     line = {"maximum_disclosure": {"knowledge": 1, "below": 0.6}}
     given = {"dataset": "visits_values", "columns": columns, "requirements": [line]}
@@ -227,7 +227,7 @@ def test_other_columns_are_left_out():
     assert list(result.values) == ["group", "s"]
 
 
-def test_the_rows_say_nothing_about_their_order_in_the_source():
+def test_the_rows_reveal_nothing_about_their_order_in_the_source():
     frame = pd.DataFrame({"q": [0] * 8, "s": list("aaaabbbb")})
     result = pp.bucketize(frame, quasi_identifiers=["q"], sensitive="s", knowledge=0, below=0.6)
     assert result.individuals["bucket"].is_monotonic_increasing
@@ -235,7 +235,7 @@ def test_the_rows_say_nothing_about_their_order_in_the_source():
     assert result.buckets == 4
 
 
-def test_a_column_may_be_named_bucket_if_the_number_is_not():
+def test_a_column_may_be_named_bucket_if_the_bucket_column_has_another_name():
     frame = pd.DataFrame({"bucket": [1, 2, 3, 4], "s": list("abab")})
     with pytest.raises(ColumnError, match="bucket="):
         pp.bucketize(frame, quasi_identifiers=["bucket"], sensitive="s", knowledge=0, below=0.6)
@@ -246,7 +246,7 @@ def test_a_column_may_be_named_bucket_if_the_number_is_not():
     assert result.disclosure == Fraction(1, 2)
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_parameters_are_refused():
     frame = pd.DataFrame({"q": [1, 2, 3, 4], "s": list("aaab")})
     for change, error in (
         ({"sensitive": "q"}, ColumnError),
@@ -262,10 +262,10 @@ def test_what_makes_no_sense_is_refused():
         assert "'a'" not in str(caught.value)
 
 
-def test_what_is_told_about_it_names_no_value():
+def test_to_dict_contains_no_value():
     result = pp.bucketize(TABLE.arrow(), **ASKED, generator=np.random.default_rng(1))
-    told = result.to_dict()
-    assert json.loads(json.dumps(told)) == told
-    assert (told["private"], told["below"], told["disclosure"]) == (False, 0.6, 0.5)
+    content = result.to_dict()
+    assert json.loads(json.dumps(content)) == content
+    assert (content["private"], content["below"], content["disclosure"]) == (False, 0.6, 0.5)
     for value in ("flu", "Bern", "gout"):
-        assert value not in repr(result) + json.dumps(told)
+        assert value not in repr(result) + json.dumps(content)

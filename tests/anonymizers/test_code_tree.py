@@ -73,7 +73,7 @@ def test_the_exact_tree_is_the_one_that_is_defined(seed: int) -> None:
                 assert chosen == pytest.approx(gain)
 
 
-def test_a_row_reaches_one_leaf_a_column_and_values_follow_it() -> None:
+def test_a_row_reaches_one_leaf_per_column_and_draws_its_value_there() -> None:
     tree = exact_code_tree(coded(dependent_rows(2000)))
     assert tree.leaves > 8
     root = tree.trees[3]
@@ -198,13 +198,13 @@ def test_more_rows_may_have_more_levels_within_the_same_budget() -> None:
         assert sum(part.rho * part.times for part in budget.parts()) == pytest.approx(0.02)
 
 
-def test_a_table_without_a_choice_costs_nothing() -> None:
+def test_a_table_of_one_value_spends_nothing() -> None:
     made = pp.synthesize(pd.DataFrame({"same": [7] * 9}), columns=["same"], epsilon=1)
     assert made.ledger.parts == ()
     assert made.table.same.tolist() == [7] * 9
 
 
-def test_what_three_columns_have_together_is_kept_where_pairs_lose_it() -> None:
+def test_dependence_of_three_columns_is_kept_where_pairs_lose_it() -> None:
     data = pd.DataFrame(dependent_rows(20_000), columns=NAMES)
     apart = {}
     for model in ("code tree", "pairs"):
@@ -262,8 +262,8 @@ def test_expected_noise_is_what_randomization_adds() -> None:
     assert stated == pytest.approx(added, rel=0.2)
 
 
-def test_adult_keeps_what_the_targets_say() -> None:
-    """Without noise 25,500 of 26,573 itemsets and NFD .03; with epsilon 1 a row 24,800 and .05, no class told."""
+def test_synthetic_adult_meets_its_targets() -> None:
+    """Without noise 25,500 of 26,573 itemsets and NFD .03; with epsilon 1 a row 24,800 and .05, no class given."""
     lines = (itemset_file("adult").parent / "adult.D97.N48842.C2.num").read_text().splitlines()
     rows = [tuple(sorted(map(int, line.split()))) for line in lines]
     groups = exclusive_groups(rows)

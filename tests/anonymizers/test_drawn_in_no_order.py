@@ -1,4 +1,4 @@
-"""What is drawn at random tells nothing of the order in which people stood in the table: no budget covers that."""
+"""A draw does not depend on the row order of the table, which no budget would cover."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ DRAWS: dict[str, Callable[[pd.DataFrame, np.random.Generator], Any]] = {
 
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_is_drawn_in_whatever_order_people_stand(name: str, seed: int) -> None:
+def test_the_draw_does_not_depend_on_the_row_order(name: str, seed: int) -> None:
     people = pd.DataFrame(ROWS, columns=COLUMNS)
     other = people.sample(frac=1, random_state=seed).reset_index(drop=True)
     assert not other.equals(people)

@@ -32,7 +32,7 @@ def test_a_broken_variant_is_caught(others: int, broken: dict[str, object]) -> N
 
 
 def test_what_the_audit_cannot_see() -> None:
-    """A sensitivity without the factor k, as in the work the paper corrects: sampling hides it from any few runs."""
+    """A sensitivity without the factor k, as before Li 2019: sampling hides the defect from a few runs."""
     seen, claimed = audited(ALONE, runs=1000, epsilon=K * EPSILON)
     assert seen < claimed
 

@@ -1,4 +1,4 @@
-"""epsilon-safe lattice anonymization: its distribution, its sensitivity, and what it says of itself."""
+"""epsilon-safe lattice anonymization: its distribution, its sensitivity, and its stated guarantee."""
 
 from collections import Counter
 from decimal import Decimal
@@ -73,9 +73,7 @@ def test_one_row_more_moves_no_utility_by_more_than_the_sensitivity(
 
 @pytest.mark.parametrize("penalty", [2, 0.5, 1e-9, 1e-13, 1e-15, 1e-16])
 @pytest.mark.parametrize("interpolation", [None, "levels"])
-def test_rounding_moves_no_two_utilities_further_apart_than_the_draw_is_told(
-    penalty: float, interpolation: object
-) -> None:
+def test_rounding_stays_within_the_sensitivity_of_the_draw(penalty: float, interpolation: object) -> None:
     table = frequency_table(whole_table(), ["age", "zip"])
     release = prepare(table, hierarchies=HIERARCHIES, **{**PARAMETERS, "penalty": penalty})
 
@@ -92,7 +90,7 @@ def test_rounding_moves_no_two_utilities_further_apart_than_the_draw_is_told(
 
 @pytest.mark.parametrize("name", ["beta", "epsilon", "penalty"])
 @pytest.mark.parametrize("half", ["1/2", Fraction(1, 2), Decimal("0.5")])
-def test_numbers_are_read_however_they_are_written(name: str, half: object) -> None:
+def test_numbers_are_read_in_every_notation(name: str, half: object) -> None:
     found, plain = (
         epsilon_safe_of(whole_table(), **{name: given}, generator=np.random.default_rng(4)) for given in (half, 0.5)
     )
@@ -125,7 +123,7 @@ def test_a_node_is_drawn_with_its_probability_by_opendp() -> None:
     assert statistic < 30.7  # chi-square with 3 degrees of freedom, p = 1e-6
 
 
-def test_what_is_published_is_k_anonymous_and_nothing_else() -> None:
+def test_the_published_table_is_k_anonymous_and_has_only_generalized_columns() -> None:
     data = whole_table().assign(disease="x")
     result = epsilon_safe_of(data, generator=np.random.default_rng(3))
     assert list(result.table.columns) == ["age", "zip"]
@@ -148,9 +146,9 @@ def test_the_guarantee_states_unit_neighbours_assumptions_and_whether_it_is_priv
     assert any("hierarchies" in text for text in stated["assumptions"])
     assert stated["epsilon"] == pytest.approx(0.8 + np.log(2))
     assert stated["delta"] == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8) > pp.sampling_delta(k=3, beta=0.5)
-    for told in (stated, repr(secure)):
-        assert "suppressed" not in told  # exact numbers come from the secret sample
-        assert "sampled" not in told
+    for text in (stated, repr(secure)):
+        assert "suppressed" not in text  # exact numbers come from the secret sample
+        assert "sampled" not in text
 
 
 def test_the_published_table_carries_no_value_that_is_not_published() -> None:
@@ -164,7 +162,7 @@ def test_the_published_table_carries_no_value_that_is_not_published() -> None:
     assert len(seen) > 1
 
 
-def test_averaged_utilities_are_said_and_paid_for() -> None:
+def test_interpolated_utilities_are_reported_and_accounted() -> None:
     exact, averaged = (epsilon_safe_of(whole_table(), interpolation=how) for how in (None, ("zip", 1)))
     assert exact.to_dict()["interpolation"] is None
     assert averaged.to_dict()["interpolation"] == ["zip", 1]
@@ -177,7 +175,7 @@ def test_sampling_keeps_rows_with_probability_beta() -> None:
     assert abs(kept - 90_000) < 6 * (300_000 * 0.3 * 0.7) ** 0.5  # six deviations
 
 
-def test_the_ledger_is_asked_first(tmp_path: Path) -> None:
+def test_the_ledger_reserves_first(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="visits", unit="row", epsilon=2, delta=0.9)
     epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
@@ -188,7 +186,7 @@ def test_the_ledger_is_asked_first(tmp_path: Path) -> None:
         epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
 
 
-def test_what_is_refused_costs_nothing() -> None:
+def test_a_refusal_spends_nothing() -> None:
     ledger = BudgetLedger("sqlite://")
     ledger.set_cap(dataset="visits", unit="row", epsilon=2, delta=0.9)
     uncovered = whole_table().assign(zip="12345")
@@ -214,7 +212,7 @@ def test_what_is_refused_costs_nothing() -> None:
         {"interpolation": ("town", 1)},
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, object]) -> None:
     table = FrequencyTable.from_rows(["age", "zip"], [(1, "11"), (2, "12")] * 20)
     with pytest.raises(ParameterError):
         prepare(table, hierarchies=HIERARCHIES, **{**PARAMETERS, **wrong})  # type: ignore[arg-type]

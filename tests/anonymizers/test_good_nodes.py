@@ -1,4 +1,4 @@
-"""The probability of a good node against the oracle's draw, and what the result says of itself."""
+"""The probability of a good node against the oracle's draw, and the caveat in the result."""
 
 import json
 from functools import partial
@@ -49,7 +49,7 @@ def test_the_grid_adds_up_the_oracles_draw(interpolation: object) -> None:
     assert found.table["probability"].max() > 0.1
 
 
-def test_the_result_says_that_it_is_not_private() -> None:
+def test_the_result_is_marked_as_not_private() -> None:
     found = probabilities()
     stated = found.to_dict()
     assert stated["private"] is False
@@ -64,6 +64,6 @@ def test_the_result_says_that_it_is_not_private() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"epsilons": []}, {"penalties": [0]}, {"epsilons": [-1]}, {"samples": 0}, {"k": 1}, {"k": 30}]
 )
-def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         probabilities(**wrong)

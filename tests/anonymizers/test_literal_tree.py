@@ -90,7 +90,7 @@ def test_from_randomized_cells_with_the_cells_account() -> None:
         pp.synthesize(data, columns=NAMES, epsilon=4, model="literal tree")
 
 
-def test_too_large_a_tree_is_given_up_with_advice() -> None:
+def test_a_tree_that_is_too_large_raises_with_advice() -> None:
     for low in ({"most": 20}, {"most_looks": 200}):
         with pytest.raises(TooLargeError, match="fewer columns"):
             literal_tree(ExactRows(coded=coded()), **low)
@@ -109,8 +109,8 @@ def test_of_too_large_a_tree_the_longest_itemsets_are_left_out(low: dict[str, in
     assert largest_tree(source, most=1, most_looks=1).nodes == sum(source.coded.sizes)  # single items are always there
 
 
-def test_no_budget_is_spent_for_nothing_where_the_rows_make_the_tree_too_large() -> None:
-    """Forty columns of one value: all their sets are frequent, which the schema does not tell."""
+def test_a_tree_that_rows_make_too_large_still_returns_a_table() -> None:
+    """Forty columns of one value: all their sets are frequent, which the schema does not show."""
     ledger = BudgetLedger("sqlite://")
     ledger.set_cap(dataset="people", unit="row", epsilon=1000)
     names = [f"c{number}" for number in range(40)]
@@ -125,7 +125,7 @@ def test_no_budget_is_spent_for_nothing_where_the_rows_make_the_tree_too_large()
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.6, 1, 3])
-def test_what_noise_makes_of_the_tree_is_expected_beforehand(epsilon: float) -> None:
+def test_the_expected_size_of_a_noisy_tree_is_close(epsilon: float) -> None:
     """Twelve seeded tables of independent values: their mean number of nodes is about what was expected."""
     sizes, rows, generator = [2, 3, 4, 3], 400, np.random.default_rng(5)
     names = list("abcd")
@@ -142,7 +142,7 @@ def test_what_noise_makes_of_the_tree_is_expected_beforehand(epsilon: float) -> 
     assert 0.9 * expected <= np.mean(found) <= 1.2 * expected
 
 
-def test_what_cells_cannot_tell_is_refused_before_budget_is_reserved() -> None:
+def test_too_much_noise_is_refused_before_budget_is_reserved() -> None:
     """By the schema and epsilon alone: two tables of the same schema and as many rows are refused alike."""
     ledger = BudgetLedger("sqlite://")
     ledger.set_cap(dataset="people", unit="row", epsilon=1000)
@@ -161,7 +161,7 @@ def test_what_cells_cannot_tell_is_refused_before_budget_is_reserved() -> None:
     assert float(ledger.spent(dataset="people", unit="row").epsilon) == pytest.approx(1.2)
 
 
-def test_the_code_table_of_a_release_says_what_the_release_says() -> None:
+def test_a_sanitized_code_table_is_that_of_the_released_rows() -> None:
     """Every itemset is used in the released rows as often as a greedy cover of them uses it, under their account."""
     data = pd.DataFrame(ROWS * 10, columns=NAMES)
     made = pp.synthesize(data, columns=NAMES, epsilon=3, generator=np.random.default_rng(1))
@@ -191,7 +191,7 @@ def test_one_item_alone_takes_no_bits_and_is_not_compressed(values) -> None:
         pp.sanitized_krimp(empty)
 
 
-def test_missing_values_are_no_items() -> None:
+def test_missing_values_are_not_items() -> None:
     rows = CodedRows.of(
         FrequencyTable.from_rows(["x", "y"], [("a", None), (None, "b"), ("c", "b")]), given=None, domains=None
     )

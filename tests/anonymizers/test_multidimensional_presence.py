@@ -97,7 +97,7 @@ def test_costs_by_hand(both: Any, delta: list[Fraction]) -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(both=drawn(), high=shares)
-def test_a_table_that_is_delta_present_stays_as_it_is(both: Any, high: Fraction) -> None:
+def test_a_delta_present_table_stays_unchanged(both: Any, high: Fraction) -> None:
     """Where the original table is delta-present, nothing is generalized at all."""
     table, population = both
     assume(max(oracle.presence(table, population)) <= high)
@@ -147,7 +147,7 @@ def loss_of(rows: Any, people: Any, levels: tuple[int, int]) -> float:
     return total / (2 * len(rows))
 
 
-def test_applied_alike_in_every_frame_and_in_any_row_order() -> None:
+def test_every_frame_kind_and_row_order_gives_the_same_result() -> None:
     visits, register = frames()
     plan = pp.multidimensional_presence(visits, population=register, hierarchies=HIERARCHIES, delta=(0, "2/5"))
     expected = plan.apply(visits)
@@ -167,25 +167,25 @@ def test_applied_alike_in_every_frame_and_in_any_row_order() -> None:
     assert plan.apply(visits, keep=["who", "age"]).columns.tolist() == ["who", "age"]
 
 
-def test_what_cannot_be_applied_is_refused() -> None:
+def test_regions_refuse_a_table_they_cannot_recode() -> None:
     visits, register = frames()
     plan = pp.multidimensional_presence(visits, population=register, hierarchies=HIERARCHIES, delta=(0, 0.5))
     strangers = pd.DataFrame({"age": [41, 97131], "city": ["Bern", "Bern"]})
-    with pytest.raises(ParameterError, match="2 of the table's 2 combinations of values do not occur") as told:
+    with pytest.raises(ParameterError, match="2 of the table's 2 combinations of values do not occur") as raised:
         plan.apply(strangers)
-    assert "97131" not in str(told.value)
+    assert "97131" not in str(raised.value)
     with pytest.raises(EmptyTableError):
         plan.apply(visits.iloc[:0])
 
 
-def test_regions_made_for_one_table_are_not_taken_on_trust_for_another() -> None:
+def test_regions_of_one_table_are_measured_again_for_another() -> None:
     visits, register = frames()
     plan = pp.multidimensional_presence(visits, population=register, hierarchies=HIERARCHIES, delta=(0, 0.5))
     assert len(plan.apply(visits.iloc[:2])) == 2
     with pytest.raises(InfeasibleError, match=r"presence would be 0 to 1, and delta is 0 to 0\.5"):
         plan.apply(register.iloc[:6])
     whole = pp.multidimensional_presence(visits, population=register, hierarchies=HIERARCHIES, delta=(0.1, 0.5))
-    with pytest.raises(InfeasibleError, match="presence would be 0 to"):  # nobody of some region is in this one
+    with pytest.raises(InfeasibleError, match="presence would be 0 to"):  # some region has no row of this table
         whole.apply(visits.iloc[:1])
 
 
@@ -204,8 +204,8 @@ def test_errors_before_anything_is_split() -> None:
         )
 
 
-def test_a_label_that_stands_for_two_groups_is_refused() -> None:
-    """Level 1 calls two values `x`, level 2 three of them: who reads `x` beside `b` could not tell which."""
+def test_a_label_of_two_groups_is_refused() -> None:
+    """Level 1 calls two values `x`, level 2 three of them: `x` does not identify the region."""
     twice = TableHierarchy({"a": ("x", "x", "*"), "c": ("x", "x", "*"), "b": ("y", "x", "*")})
     once = TableHierarchy({"a": ("u", "x", "*"), "c": ("u", "x", "*"), "b": ("y", "x", "*")})
     register = pd.DataFrame({"v": ["a"] * 4 + ["c"] + ["b"] * 4})

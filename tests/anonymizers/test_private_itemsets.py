@@ -100,7 +100,7 @@ def test_a_substituted_row_changes_no_probability_by_more_than_epsilon(rows, oth
     ("epsilon", "restarts", "most", "longest"),
     [(1, 32, 10**6, 3), (1, 1.0001, 10**6, 3), (1, 1e9, 10**6, 2), (3, 4, 6, 3), (0.2, 1e9, 1, 3)],
 )
-def test_draws_follow_the_distribution_however_deep_was_mined(monkeypatch, epsilon, restarts, most, longest) -> None:
+def test_draws_follow_the_distribution_at_every_mining_depth(monkeypatch, epsilon, restarts, most, longest) -> None:
     """1,500 draws with a fixed seed: every itemset's share within six deviations of the listed distribution."""
     monkeypatch.setattr(private_itemsets, "_RESTARTS", math.log(restarts))
     monkeypatch.setattr(private_itemsets, "_MOST_MINED", most)
@@ -114,7 +114,7 @@ def test_draws_follow_the_distribution_however_deep_was_mined(monkeypatch, epsil
         assert abs(found[itemset] / 1500 - share) <= SIX * math.sqrt(share * (1 - share) / 1500)
 
 
-def test_a_second_draw_is_from_those_that_are_left() -> None:
+def test_a_second_draw_excludes_the_first_itemset() -> None:
     draws = draws_of(ROWS, number=2, support="2/5", epsilon=2)
     generator = np.random.default_rng(14)
     found = Counter(tuple(map(as_set, draws.drawn(generator).itemsets)) for _ in range(1500))
@@ -133,7 +133,7 @@ def test_all_itemsets_can_be_drawn() -> None:
     assert {as_set(itemset) for itemset in drawn} == set(oracle.universe(DOMAINS, 3))
 
 
-def test_giving_up_is_an_error_before_budget_is_spent_and_not_a_wrong_draw(monkeypatch) -> None:
+def test_too_many_itemsets_raise_before_budget_is_spent(monkeypatch) -> None:
     """Also where only the last of many draws would take too long: the first ones alone are drawn."""
     ledger = BudgetLedger("sqlite://")
     ledger.set_cap(dataset="people", unit="row", epsilon=100)
@@ -148,7 +148,7 @@ def test_giving_up_is_an_error_before_budget_is_spent_and_not_a_wrong_draw(monke
 
 
 @pytest.mark.parametrize("held", [1, 3, 8, 15, 10**6])
-def test_mining_ends_as_deep_as_can_be_held(monkeypatch, held: int) -> None:
+def test_mining_ends_at_the_memory_limit(monkeypatch, held: int) -> None:
     """However few restarts are wished for; by listing everything."""
     monkeypatch.setattr(private_itemsets, "_MOST_MINED", held)
     monkeypatch.setattr(private_itemsets, "_MOST_STARTS", 10**30)
@@ -159,7 +159,7 @@ def test_mining_ends_as_deep_as_can_be_held(monkeypatch, held: int) -> None:
     assert sum(map(len, mined.levels.values())) == sum(s >= mined.least for s in supports)
 
 
-def test_when_a_draw_says_something() -> None:
+def test_when_a_draw_is_informative() -> None:
     """At the stated epsilon, the frequent itemsets weigh as much as all others do without support."""
     epsilon = informative_epsilon(universe=10**6, frequent=10, threshold=100)
     assert 10 * math.exp(epsilon / 2 * 100) == pytest.approx(10**6)
@@ -216,7 +216,7 @@ def test_no_row_moves_counts_by_more_than_their_account(rows, epsilon) -> None:
         assert float(logarithm(factor)) == pytest.approx(float(total), rel=1e-3)
 
 
-def test_counts_come_out_as_often_as_all_answers_say() -> None:
+def test_counts_have_the_enumerated_distribution() -> None:
     """Three rows, two itemsets, 1,000 draws with a fixed seed: each outcome within six deviations."""
     data = pd.DataFrame({"x": ["a", "a", "b"], "y": ["c", "d", "d"]})
     expected = itemset_counts.said_yes([(True, False), (True, True), (False, True)], keep_probability(1.0, 2))
@@ -242,41 +242,41 @@ def test_the_account_of_counts_adds_up_over_itemsets() -> None:
     assert concentrated.ledger.parts[0].times == 1000
     assert round(float(row_epsilon(itemsets=26_573, epsilon=0.1))) == 2657
     assert row_epsilon(itemsets=1, epsilon=1, delta=1e-6) == 1
-    assert row_epsilon(itemsets=10**6, epsilon=0.01, delta=1e-310) < 10**4  # 1 / delta is no float
+    assert row_epsilon(itemsets=10**6, epsilon=0.01, delta=1e-310) < 10**4  # 1 / delta overflows
 
 
-def test_the_budget_is_asked_first_and_only_for_what_can_be_done(tmp_path: Path) -> None:
+def test_the_budget_is_reserved_first_and_only_for_possible_draws(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="people", unit="row", epsilon=3)
     data = pd.DataFrame(ROWS, columns=NAMES)
-    books = {"ledger": ledger, "dataset": "people"}
+    spending = {"ledger": ledger, "dataset": "people"}
     drawn = {"columns": NAMES, "number": 1, "support": "1/2"}
     for wrong in ({"number": 1000}, {"support": 0}, {"domains": {"a": ["p"]}}):
         with pytest.raises(PrivacyPluginError):
-            pp.private_itemsets(data, epsilon=1, **{**drawn, **wrong}, **books)
+            pp.private_itemsets(data, epsilon=1, **{**drawn, **wrong}, **spending)
     with pytest.raises(ColumnError):
-        pp.randomized_itemset_counts(data, itemsets=[{"z": 1}], epsilon=1, **books)
+        pp.randomized_itemset_counts(data, itemsets=[{"z": 1}], epsilon=1, **spending)
     for wrong in ({"epsilon": 1e-14}, {"itemsets": {"a": "p"}}, {"itemsets": "a"}):
         with pytest.raises(ParameterError):
-            pp.randomized_itemset_counts(data, **{"itemsets": [{"a": "p"}], "epsilon": 1, **wrong}, **books)
+            pp.randomized_itemset_counts(data, **{"itemsets": [{"a": "p"}], "epsilon": 1, **wrong}, **spending)
     assert ledger.spent(dataset="people", unit="row").epsilon == 0
-    pp.private_itemsets(data, epsilon=1, **drawn, **books)
-    pp.randomized_itemset_counts(data, itemsets=[{"a": "p"}, {"b": "u"}], epsilon=1, **books)
+    pp.private_itemsets(data, epsilon=1, **drawn, **spending)
+    pp.randomized_itemset_counts(data, itemsets=[{"a": "p"}, {"b": "u"}], epsilon=1, **spending)
     assert ledger.remaining(dataset="people", unit="row").epsilon == 0
     with pytest.raises(BudgetError):
-        pp.private_itemsets(data, epsilon=0.1, **drawn, **books)
+        pp.private_itemsets(data, epsilon=0.1, **drawn, **spending)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [{"epsilon": 0}, {"delta": 1}, {"support": 2}, {"number": 0}, {"number": True}, {"longest": 0}, {"number": 24}],
 )
-def test_nonsense_is_refused(wrong) -> None:
+def test_invalid_arguments_are_refused(wrong) -> None:
     with pytest.raises(ParameterError):
         draws_of(ROWS, **{"number": 1, "support": "1/2", "epsilon": 1, **wrong})
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": 0}, {"epsilon": 41}, {"delta": 1}, {"itemsets": []}, {"itemsets": [{}]}])
-def test_nonsense_is_not_counted(wrong) -> None:
+def test_invalid_itemsets_are_refused(wrong) -> None:
     with pytest.raises(ParameterError):
         pp.randomized_itemset_counts(pd.DataFrame({"x": ["a"]}), **{"itemsets": [{"x": "a"}], "epsilon": 1, **wrong})

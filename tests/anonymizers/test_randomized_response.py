@@ -47,8 +47,8 @@ def test_codes_follow_the_channel(generator: np.random.Generator | None) -> None
             assert abs(share - wanted) < 6 * math.sqrt(wanted * (1 - wanted) / draws)
 
 
-def test_what_is_replaced_altogether_shows_nothing_of_the_code() -> None:
-    """A third is no multiple of 2^-64: kept with the next lower one, codes would show, if hardly."""
+def test_pure_noise_reveals_nothing_of_the_code() -> None:
+    """A third is not a multiple of 2^-64; rounded down, it would reveal a little of the code."""
     shown = [randomize_codes(np.full(50, code), 3, Fraction(1, 3), np.random.default_rng(3)) for code in range(3)]
     assert (shown[0] == shown[1]).all()
     assert (shown[0] == shown[2]).all()
@@ -67,7 +67,7 @@ def response(released: list[str], keep: Fraction) -> RandomizedCells:
     return RandomizedCells(frequencies=table, keep={"bit": keep}, domains={"bit": ("0", "1")}, ledger=any_ledger)
 
 
-def test_the_papers_estimate() -> None:
+def test_the_published_estimate() -> None:
     found = response(["1"] * 55 + ["0"] * 45, Fraction(3, 4)).itemset_count({"bit": "1"})
     assert found.share == pytest.approx(3 / 5)
     # each row's score has variance p (1 - p) / (2 p - 1)^2 whatever its truth
@@ -114,7 +114,7 @@ def test_an_estimate_is_unbiased_and_its_error_is_the_spread() -> None:
 
 
 @pytest.mark.parametrize(("items", "deviation"), [(1, 0.045), (2, 0.45), (3, 4.5)])
-def test_what_a_support_is_worth_at_a_tenth(items: int, deviation: float) -> None:
+def test_the_standard_error_of_a_support_at_epsilon_a_tenth(items: int, deviation: float) -> None:
     """The deviation of a support among 48,842 rows at epsilon 0.1 a cell: a pair is lost, a triple absurd."""
     names = list("abc")[:items]
     data = pd.DataFrame(np.random.default_rng(1).integers(0, 2, (48_842, items)), columns=names)
@@ -129,7 +129,7 @@ def test_the_account_names_unit_row_total_and_assumptions() -> None:
     assert (stated["unit"], stated["private"]) == ("cell", True)
     assert stated["epsilon"] <= 0.5
     assert stated["epsilon_row"] == pytest.approx(1.0)
-    assert any("town" in words and "smokes" not in words for words in stated["assumptions"])
+    assert any("town" in text and "smokes" not in text for text in stated["assumptions"])
     assert "a cell" in str(found.ledger)
     seeded = pp.randomized_response(PEOPLE, columns=["town"], epsilon=1, generator=np.random.default_rng(1))
     assert "NOT PRIVATE" in str(seeded.ledger)
@@ -144,13 +144,13 @@ def test_a_column_with_one_value_costs_nothing() -> None:
         found.itemset_count({"land": "x"})
 
 
-def test_nonsense_is_refused_without_quoting_values() -> None:
+def test_invalid_arguments_are_refused_without_quoting_values() -> None:
     for epsilon in (0, -1, 41, float("inf")):
         with pytest.raises(ParameterError):
             pp.randomized_response(PEOPLE, columns=["town"], epsilon=epsilon)
-    with pytest.raises(ColumnError, match="1 values") as told:
+    with pytest.raises(ColumnError, match="1 values") as raised:
         pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, domains={"smokes": ["no"]})
-    assert "yes" not in str(told.value)
+    assert "yes" not in str(raised.value)
     with pytest.raises(ColumnError):
         pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, domains={"town": ["a"]})
     with pytest.raises(ColumnError):
@@ -160,7 +160,7 @@ def test_nonsense_is_refused_without_quoting_values() -> None:
         pp.randomized_response(letters, columns=["grade"], epsilon=1, domains={"grade": "AB"})
 
 
-def test_the_budget_is_asked_for_the_whole_row(tmp_path: Path) -> None:
+def test_the_budget_is_reserved_for_the_whole_row(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="people", unit="row", epsilon=1.5)
     pp.randomized_response(PEOPLE, columns=["smokes", "town"], epsilon=0.5, ledger=ledger, dataset="people")

@@ -83,7 +83,7 @@ def test_filling_holes_never_raises_a_score(case, measure):
     assert {frozenset(person) for person in repair.added} <= holes
 
 
-def test_filling_a_hole_lowers_the_score_of_those_around_it():
+def test_filling_a_hole_lowers_the_scores_of_its_witnesses():
     people = [{0, 1, 3}, {1, 2, 3}, {0, 2, 3}, {0}, {1}, {2}]  # 0, 1, 2 in pairs, each pair only with 3
     case = ([frozenset(person) for person in people], [1.0] * 4, [0.0, 0.0, 0.0, 1.0], [1] * 6)
     repair = fill_holes(build(*case), wanted=0.0)
@@ -104,12 +104,12 @@ def test_holes_follow_their_definition(case, max_size):
     assert found == sorted(found, key=lambda hole: (len(hole), hole))
 
 
-def test_two_values_of_one_column_are_no_hole():
+def test_two_values_of_one_column_are_not_a_hole():
     relation = make_relation(codes=[[0, 0], [1, 1], [1, 0]], likelihood=[1] * 4, danger=[1] * 4)
     assert minimal_non_faces(relation, max_size=3) == [[0, 3]]
 
 
-def test_more_people_than_one_word_holds():
+def test_more_people_than_one_machine_word_has_bits():
     generator = np.random.default_rng(4)
     people = [frozenset(np.flatnonzero(generator.random(9) < 0.25).tolist()) for _ in range(150)]
     relation = build(people, [1] * 9, [1] * 9, [1] * 150)
@@ -151,7 +151,7 @@ def test_wrong_parameters_are_refused():
         greedy_repair(relation, wanted=0.1, budget=1)
 
 
-def test_added_people_have_the_absent_attributes_of_columns_they_have_nothing_of():
+def test_added_people_have_the_absent_attribute_of_every_other_column():
     """Two columns whose first code means "missing": harmless, and shared by every added person."""
     codes = [[1, 1], [1, 1], [2, 1], [2, 0], [0, 2]]
     weights = {"likelihood": [1] * 6, "danger": [0, 1, 1, 0, 1, 1], "cardinalities": [3, 3]}

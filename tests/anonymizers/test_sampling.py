@@ -1,4 +1,4 @@
-"""The sampling theorem's delta against the paper's table, exact sums, and its own claims."""
+"""The delta of the sampling theorem against the published table, exact sums, and its own claims."""
 
 import math
 from fractions import Fraction
@@ -21,13 +21,13 @@ PAPER = {
 
 
 @pytest.mark.parametrize(("k", "beta"), PAPER)
-def test_the_papers_table(k: int, beta: str) -> None:
+def test_the_published_table_of_deltas(k: int, beta: str) -> None:
     printed = PAPER[k, beta]
     digits = 1 if printed > 10 else 2
     assert round(sampling_delta(k=k, beta=float(beta)) * 1e5, digits) == pytest.approx(printed)
 
 
-def test_where_the_paper_rounded_the_boundary_exact_arithmetic_decides() -> None:
+def test_exact_arithmetic_decides_where_the_publication_rounded_the_boundary() -> None:
     assert f"{sampling_delta(k=60, beta=0.75):.2e}" == "7.74e-05"
     assert sampling_delta(k=60, beta=0.75, epsilon=-math.log(0.25)) == sampling_delta(k=60, beta=0.75)
 
@@ -80,6 +80,6 @@ def test_the_smallest_k_is_the_smallest() -> None:
         {"k": 5, "beta": 0.5, "epsilon": 0.1},
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterError):
         sampling_delta(**wrong)  # type: ignore[arg-type]

@@ -52,7 +52,7 @@ def tiny(draw: st.DrawFn) -> tuple[list[Row], Row, Mechanism, bool]:
 
 @settings(max_examples=150, deadline=None)
 @given(case=tiny(), more=st.sampled_from([0.0, 0.2]))
-def test_no_table_tells_more_than_is_stated(case: tuple[list[Row], Row, Mechanism, bool], more: float) -> None:
+def test_no_small_table_exceeds_the_stated_delta(case: tuple[list[Row], Row, Mechanism, bool], more: float) -> None:
     rows, person, mechanism, interpolated = case
     k, beta, choice = mechanism.k, mechanism.beta, mechanism.epsilon
     share = -log(1 - beta) + more
@@ -67,8 +67,8 @@ def test_no_table_tells_more_than_is_stated(case: tuple[list[Row], Row, Mechanis
     assert sharp <= stated + ROUNDING
 
 
-def test_only_seeing_the_person_tells_more() -> None:
-    """The other direction, that somebody is missing, stays within epsilon alone."""
+def test_presence_needs_a_delta_and_absence_does_not() -> None:
+    """Evidence of absence stays within epsilon alone; evidence of presence needs delta."""
     from tests.oracles.epsilon_safe import delta_between
 
     mechanism = Mechanism(levels=[YES_NO] * 3, k=2, beta=0.5, epsilon=1, penalty=2, expected=4)
@@ -87,7 +87,7 @@ def test_only_seeing_the_person_tells_more() -> None:
     interpolated=st.booleans(),
     more=st.floats(0.001, 1),
 )
-def test_a_choice_costs_never_less_than_none_and_falls_with_k(
+def test_delta_with_a_choice_is_never_below_delta_without_and_falls_with_k(
     k: int, beta: float, choice: float, interpolated: bool, more: float
 ) -> None:
     near = 1 + 1e-9
@@ -98,7 +98,7 @@ def test_a_choice_costs_never_less_than_none_and_falls_with_k(
     assert price <= sampling_delta(k=k, beta=beta, choice_epsilon=choice, interpolated=True) * near
 
 
-def test_the_price_at_the_papers_parameters() -> None:
+def test_the_price_at_the_published_parameters() -> None:
     """They stay 'safe' for 30,162 rows, delta < 0.1 / rows; with averaged utilities they do not."""
     safe = 0.1 / 30_162
     assert sampling_delta(k=75, beta=0.7, choice_epsilon=0.5) == pytest.approx(3.2486e-6, rel=1e-4)
@@ -108,7 +108,7 @@ def test_the_price_at_the_papers_parameters() -> None:
     assert smallest_k(beta=0.7, delta=safe, choice_epsilon=1) == 76
 
 
-def test_a_choice_that_follows_the_sample_leaves_nothing() -> None:
+def test_delta_is_one_if_the_choice_may_follow_the_sample() -> None:
     assert sampling_delta(k=2, beta=0.5, choice_epsilon=1000) == 1
     assert 0 < sampling_delta(k=100_000, beta=0.5) < 1e-300
     with pytest.raises(ParameterError):

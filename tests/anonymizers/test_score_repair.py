@@ -37,8 +37,8 @@ options = st.sampled_from(
 )
 
 
-def test_false_rows_pass_for_people_at_a_gate_which_is_why_no_policy_repairs():
-    """What the documentation warns of: one person in a class, and a false row beside them."""
+def test_a_gate_counts_false_rows_as_people_so_no_policy_can_repair():
+    """A documented limit: a class of one person and one false row."""
     columns = {"zip": "quasi_identifier", "disease": "sensitive"}
     asked = [{"k_anonymity": {"at_least": 2}}, {"l_diversity": {"variant": "distinct", "at_least": 2}}]
     policy = pp.Policy.from_dict({"dataset": "visits", "columns": columns, "requirements": asked})
@@ -54,7 +54,7 @@ def test_false_rows_pass_for_people_at_a_gate_which_is_why_no_policy_repairs():
 
 
 def without_unknown_city(frame, weights):
-    """A weight for a value that nobody has would be refused."""
+    """A weight for a value that does not occur would be refused."""
     if frame["city"].isna().any() or ("city", None) not in weights.get("danger", {}):
         return weights
     return {name: given for name, given in weights.items() if name != "danger"}
@@ -68,14 +68,14 @@ def without_unknown_city(frame, weights):
     st.sampled_from(["maximum", "average"]),
     st.sampled_from([0.0, 0.3]),
 )
-def test_what_a_repair_promises_is_what_is_measured(rows, weights, repairing, measure, wanted):
+def test_a_repair_reports_the_measured_scores(rows, weights, repairing, measure, wanted):
     frame = pd.DataFrame(rows, columns=NAMES)
     weights = without_unknown_city(frame, weights)
     repair = repairing(frame, attributes=NAMES, wanted=wanted, measure=measure, max_false_share=0.9, **weights)
     released = repair.apply(frame)
     before, after = repair.change_of(frame)
     first = pp.privacy_score(frame, attributes=NAMES, **weights)
-    # Missing values of added records are a new value, which may have a weight of its own; nobody else has it.
+    # Missing values of added records are a new value, which may have its own weight; no other record has it.
     again = pp.privacy_score(released, attributes=NAMES, **weights)
     assert before.tolist() == pytest.approx(first.of(frame).tolist(), abs=1e-12)
     assert after.tolist() == pytest.approx(again.of(released)[: len(frame)].tolist(), abs=1e-12)
@@ -91,7 +91,7 @@ def test_what_a_repair_promises_is_what_is_measured(rows, weights, repairing, me
 
 @steady
 @given(st.lists(st.frozensets(st.sampled_from("abcd")), min_size=1, max_size=7))
-def test_theorem_6_5_a_filled_hole_scores_nothing_and_raises_nobody(people):
+def test_theorem_6_5_a_filled_hole_scores_zero_and_raises_no_score(people):
     frame = pd.DataFrame([{name: name in person for name in "abcd"} for person in people])
     repair = pp.fill_holes(frame, attributes=list("abcd"), max_size=4, max_false_share=0.9)
     released = repair.apply(frame)
@@ -119,7 +119,7 @@ def test_a_witness_needs_fewer_assumptions_than_a_hole():
     roles = {"city": "quasi_identifier", "disease": "sensitive"}
     holes = pp.fill_holes(frame, attributes=["city", "disease"], roles=roles)
     greedy = pp.greedy_repair(frame, attributes=["city", "disease"], roles=roles)
-    assert (holes.maximum_after, greedy.maximum_after) == (0.0, 0.0)  # Bern with gout, which nobody there has
+    assert (holes.maximum_after, greedy.maximum_after) == (0.0, 0.0)  # adds Bern with gout, which does not occur
     assert holes.records[0] == {"city": "Bern", "disease": "gout"}
     assert greedy.records[0] == {"city": "Bern", "disease": None}
     assert (greedy.average_before, greedy.average_after) == (0.25, 0.0)
@@ -169,7 +169,7 @@ def test_records_join_frames_of_every_kind_in_their_own_types(kind):
         assert released.schema == made.schema
 
 
-def test_the_index_of_the_frame_takes_no_part():
+def test_the_index_of_the_frame_is_ignored():
     frame = ring().set_axis([5, 5, 1, 0, 2, 2])
     repair = pp.greedy_repair(frame, attributes=list("ABCDEF"))
     assert repair.change_of(frame)[0].tolist() == pytest.approx(
@@ -186,7 +186,7 @@ def test_missing_values_that_are_dangerous_are_refused_by_column():
     assert repair.reached
 
 
-def test_the_result_tells_numbers_and_no_values():
+def test_the_result_contains_numbers_and_no_values():
     frame = pd.DataFrame({"city": ["marker-a", "marker-b"], "disease": ["marker-c", "marker-d"]})
     repair = pp.greedy_repair(frame, attributes=["city", "disease"], max_false_share=0.9)
     plain = json.dumps(repair.to_dict())
@@ -196,7 +196,7 @@ def test_the_result_tells_numbers_and_no_values():
     assert repair.to_dict()["average"] == [repair.average_before, 0.0]
 
 
-def test_senseless_repairs_are_refused():
+def test_invalid_repairs_are_refused():
     frame = ring()
     for given_options, error in (
         ({"attributes": []}, ColumnError),

@@ -40,7 +40,7 @@ def people(rows: int = 3000) -> pd.DataFrame:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(rows=st.lists(row_of, min_size=2, max_size=12), other=row_of, crossed=st.booleans())
-def test_one_substituted_row_changes_what_the_account_says(rows, other, crossed) -> None:
+def test_one_substituted_row_changes_counts_by_the_stated_sensitivity(rows, other, crossed) -> None:
     """L2 at most sqrt 2 for every table, at most 2 for the score of an edge, whatever the fixed estimates are."""
     domains = {"a": [0, 1, 2], "b": [0, 1], "c": [0, 1, 2]}
     before, after = (
@@ -83,7 +83,7 @@ def test_the_nearest_counts_are_nearest(noisy: list[int], total: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1e9, 1e17, 1e200])
-def test_the_sum_is_told_beside_noise_of_any_size(size: float) -> None:
+def test_the_sum_is_kept_with_noise_of_any_size(size: float) -> None:
     found = nearest_counts(np.array([size, -size, 0.0]), 3.0)
     assert found.tolist() == [3.0, 0.0, 0.0]
 
@@ -153,14 +153,14 @@ def test_the_parts_compose_to_the_whole() -> None:
     assert [part["times"] for part in stated["parts"]] == [4, 2, 2]
     assert (stated["unit"], stated["epsilon"], stated["delta"], stated["private"]) == ("row", 0.8, 1e-5, True)
     assert exponential_rho(math.sqrt(8 * stated["parts"][1]["rho"])) == pytest.approx(stated["parts"][1]["rho"])
-    assert any("'d'" in words for words in stated["assumptions"])
+    assert any("'d'" in text for text in stated["assumptions"])
     assert list(made.table.columns) == ["a", "b", "c", "d"]
     assert len(made.table) == 3000
 
 
 @pytest.mark.parametrize("unit", ["row", "cell"])
 @pytest.mark.parametrize("crossed", [None, "d"])
-def test_with_a_large_budget_pairs_are_kept(unit: str, crossed: str | None) -> None:
+def test_a_large_budget_keeps_pairs(unit: str, crossed: str | None) -> None:
     data = people()
     made = pp.synthesize(
         data, columns=list(data), epsilon=25, unit=unit, given=crossed, generator=np.random.default_rng(1)
@@ -188,7 +188,7 @@ def test_missing_values_single_columns_and_declared_values() -> None:
     assert abs(made.table.x.isna().sum() - 200) < 60
 
 
-def test_the_budget_is_asked_first(tmp_path: Path) -> None:
+def test_the_budget_is_reserved_first(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="people", unit="row", epsilon=2, delta=1e-5)
     common = {"columns": ["a", "b"], "ledger": ledger, "dataset": "people"}
@@ -203,7 +203,7 @@ def test_the_budget_is_asked_first(tmp_path: Path) -> None:
     "wrong",
     [{"delta": 0}, {"domains": {"a": [0]}}, {"model": "forest"}, {"unit": "cell", "epsilon": 41}, {"given": "z"}],
 )
-def test_what_is_refused_costs_nothing(wrong: dict[str, object]) -> None:
+def test_a_refusal_spends_nothing(wrong: dict[str, object]) -> None:
     ledger = BudgetLedger("sqlite://")
     ledger.set_cap(dataset="people", unit="row", epsilon=1000, delta=1)
     with pytest.raises(PrivacyPluginError):
@@ -230,6 +230,6 @@ def test_what_is_refused_costs_nothing(wrong: dict[str, object]) -> None:
         ({"dataset": "people"}, ParameterError),
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, object], kind: type[PrivacyPluginError]) -> None:
+def test_invalid_arguments_are_refused(wrong: dict[str, object], kind: type[PrivacyPluginError]) -> None:
     with pytest.raises(kind):
         pp.synthesize(people(50), **{"columns": ["a", "b"], "epsilon": 1, **wrong})

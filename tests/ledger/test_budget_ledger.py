@@ -83,7 +83,7 @@ def test_a_spend_is_committed_once(url: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [-1, float("nan"), float("inf"), True, "x", None])
-def test_nonsense_amounts_are_refused(url: str, epsilon: object) -> None:
+def test_invalid_amounts_are_refused(url: str, epsilon: object) -> None:
     with pytest.raises(ParameterError):
         BudgetLedger(url).set_cap(**VISITS, epsilon=epsilon)
 
@@ -106,7 +106,7 @@ def test_an_address_never_shows_in_a_message(address: str) -> None:
     assert raised.value.__cause__ is None
 
 
-def test_a_ledger_that_must_be_there_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_ledger_is_not_created_without_create(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
     with pytest.raises(BudgetError, match="no budget ledger"):
         BudgetLedger(f"sqlite:///{place}", create=False)
@@ -151,7 +151,7 @@ def test_neighbour_relations_are_not_simply_added(url: str) -> None:
         ledger.reserve(**VISITS, epsilon=1, mechanism="test", neighbours="rows")
 
 
-def test_an_epsilon_whose_power_no_number_holds_is_composed_too(url: str) -> None:
+def test_an_epsilon_whose_power_overflows_is_composed(url: str) -> None:
     ledger = BudgetLedger(url)
     ledger.set_cap(**VISITS, epsilon=10_000, delta=1)
     ledger.reserve(**VISITS, epsilon=800, delta=1e-300, mechanism="test", neighbours="added or removed")
@@ -160,7 +160,7 @@ def test_an_epsilon_whose_power_no_number_holds_is_composed_too(url: str) -> Non
     assert ledger.spent(**VISITS) == Budget.of(3401, 1)
 
 
-def test_what_may_be_spent_is_listed(url: str) -> None:
+def test_caps_are_listed(url: str) -> None:
     ledger = BudgetLedger(url)
     ledger.set_cap(**VISITS, epsilon=1)
     ledger.set_cap(dataset="visits", unit="cell", epsilon=2, delta=1e-6)

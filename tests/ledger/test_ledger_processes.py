@@ -114,7 +114,7 @@ def test_a_process_killed_while_it_reserves_has_reserved_nothing_and_leaves_no_l
     assert len(ledger.entries()) == 1
 
 
-def test_a_reservation_is_on_the_disk_before_anything_is_drawn(address: str) -> None:
+def test_a_reservation_is_durable_before_anything_is_drawn(address: str) -> None:
     """Whatever the server's default is: a crash must not bring spent budget back."""
     ledger = BudgetLedger(address)
     question = "PRAGMA synchronous" if "sqlite" in address else "SHOW synchronous_commit"
@@ -122,7 +122,7 @@ def test_a_reservation_is_on_the_disk_before_anything_is_drawn(address: str) -> 
         assert connection.exec_driver_sql(question).scalar_one() in (2, "on")
 
 
-def test_two_first_caps_at_once_are_one(address: str) -> None:
+def test_two_first_caps_at_the_same_time_become_one(address: str) -> None:
     """The second insert of the same cap finds the first: it is an update then, and no error."""
     ledger, other = BudgetLedger(address), BudgetLedger(address)
     done = []
@@ -138,7 +138,7 @@ def test_two_first_caps_at_once_are_one(address: str) -> None:
 
 
 @pytest.mark.postgres
-def test_a_role_that_does_not_see_what_others_have_spent_spends_nothing(postgresql: sa.Engine) -> None:
+def test_a_role_with_hidden_rows_cannot_spend(postgresql: sa.Engine) -> None:
     ledger = BudgetLedger(postgresql.url)
     ledger.set_cap(**VISITS, epsilon=1)
     ledger.reserve(**VISITS, epsilon=1, mechanism="test")

@@ -35,7 +35,7 @@ MECHANISMS = [
 
 @pytest.mark.parametrize(("mechanism", "options"), MECHANISMS)
 @pytest.mark.parametrize("seed", [None, 1])
-def test_a_mechanism_records_what_it_made(
+def test_a_mechanism_records_its_release(
     ledger: BudgetLedger, mechanism: Any, options: dict[str, Any], seed: int | None
 ) -> None:
     generator = None if seed is None else np.random.default_rng(seed)
@@ -49,13 +49,13 @@ def test_a_mechanism_records_what_it_made(
     assert spend.budget.epsilon >= Fraction(stated) * (1 - Fraction(1, 10**12))
 
 
-def test_without_a_ledger_no_books_are_kept() -> None:
+def test_without_a_ledger_nothing_is_recorded() -> None:
     with spending(Cost(mechanism="test", epsilon=1), ledger=None, dataset=None, private=True) as spent:
         spent.released(PEOPLE, account={})
     assert spent.fingerprints == []
 
 
-def test_a_ledger_and_a_dataset_go_together(ledger: BudgetLedger) -> None:
+def test_a_ledger_without_a_dataset_is_refused_and_the_reverse(ledger: BudgetLedger) -> None:
     for given in ({"ledger": ledger, "dataset": None}, {"ledger": None, "dataset": "people"}):
         with (
             pytest.raises(ParameterError, match="give both ledger and dataset"),
