@@ -46,7 +46,7 @@ class RecursiveDiversity:
 
 @dataclass(frozen=True, kw_only=True)
 class Closeness:
-    """Earth mover's distance of a class's sensitive values to the whole table's (before any suppression) at most t.
+    """At most t: earth mover's distance of a class to the whole table before suppression.
 
     `ground` None: all values equally far apart. "ordered": code i and code i + 1 are 1 / (m - 1) apart. A table of
     levels by values: the mean of the equal distances on its levels, which is the distance in the hierarchy with these
@@ -71,7 +71,7 @@ ClassRule = DistinctDiversity | EntropyDiversity | RecursiveDiversity | Closenes
 
 @dataclass(frozen=True, kw_only=True)
 class ClassLimit:
-    """A limit on a metric, with what a search knows of the table: the argument of a `class_rule` declaration.
+    """A limit on a metric, and what a search knows of the table: the argument of a `class_rule`.
 
     `kind` and `bounds` are the limit's; `column` is the position of the sensitive column among all sensitive columns of
     the search, `values` its values in order. `suppression`: rows may be suppressed.

@@ -1,4 +1,4 @@
-"""The registry of metrics: each declares what a gate, a search and a report need to know, next to its formula.
+"""The registry of metrics: each declares what a gate, a search and a report need, by its formula.
 
 Declaring a metric makes it a public function, a requirement, a policy line, an expectation, an asset check
 and a row of the report; none of these keeps a list of its own.
@@ -73,7 +73,7 @@ class Metric:
 
     @property
     def second_table(self) -> str | None:
-        """How the metric uses a second table: one of `SECOND_TABLES`, or None where it looks at one table only."""
+        """How the metric uses a second table: one of `SECOND_TABLES`, or None."""
         return next((name for name in SECOND_TABLES if name in inspect.signature(self.measure).parameters), None)
 
     @property
@@ -83,7 +83,7 @@ class Metric:
 
     @property
     def compared_roles(self) -> tuple[str, ...]:
-        """The roles whose columns the second table has too: a population has no sensitive values, an original has."""
+        """The roles whose columns the second table has: a population has no sensitive values."""
         return ("quasi_identifiers",) if self.second_table == "population" else self.roles
 
     @property
@@ -112,7 +112,7 @@ class Metric:
         return {name: option for name, option in given if name not in (*ROLES, *_SURROUNDINGS)}
 
     def require_options(self, given: Mapping[str, Any]) -> None:
-        """Raise for a misspelt, missing or senseless option before any data is read."""
+        """Raise if an option is misspelt, missing or invalid, before any data is read."""
         for name in given:
             if name not in self.options:
                 raise ParameterError(unknown_name(f"option of {self.name}", name, self.options))

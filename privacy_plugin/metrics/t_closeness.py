@@ -39,9 +39,8 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     levels: Any = None
     if isinstance(ground, Hierarchy):
         laid = ground.levels(limit.values)
-        rooted = (
-            len(laid.dictionaries[-1]) == 1 and laid.height > 0
-        )  # from the root on all values are equal, so the distance is 0
+        # from the root on all values are equal, so the distance is 0
+        rooted = len(laid.dictionaries[-1]) == 1 and laid.height > 0
         levels = laid.maps[: ground.meeting] if rooted else laid.maps
     return ClassCondition(
         rule=Closeness(t=limit.bound, column=limit.column, ground="ordered" if ground == "ordered" else levels),
