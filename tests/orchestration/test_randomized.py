@@ -260,9 +260,7 @@ def test_a_run_configuration_cannot_replace_the_ledger(
     other = open_ledger(brought)
     config = {"resources": {"ledger": {"config": {"url": brought}}}}
     drawn = pipeline.run("drawn", run_config=config)
-    assert errors(drawn).startswith(
-        "privacy_plugin.errors.ParameterError: the run's configuration names another ledger"
-    )
+    assert errors(drawn).startswith("privacy_plugin.errors.ParameterError: the run configuration names another ledger")
     judged = pipeline.run_selection(dg.AssetSelection.checks_for_assets("drawn"), run_config=config)
     assert not any(outcome(judged).values())
     assert not pipeline.run("release", run_config=config).success
