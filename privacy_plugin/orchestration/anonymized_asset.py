@@ -44,15 +44,15 @@ def build_anonymized_asset(
     is replaced atomically. Without it, the IO manager loads a frame and stores the new frame. Identifier columns are
     dropped; a column without a role raises an error.
     """
-    rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    method = rules.anonymizer
+    loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
+    method = loaded.anonymizer
     method.require_usable(partition_column)
 
     def make(run: AssetRun) -> MadeAsset:
         with open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger:
             result = anonymize(
                 run.source,
-                policy=rules,
+                policy=loaded,
                 target=run.target,
                 population=run.population,
                 constant=partition_column,
@@ -68,7 +68,7 @@ def build_anonymized_asset(
     return build_asset(
         make,
         activity="anonymizing",
-        description=f"{rules.dataset}, {method.done}.",
+        description=f"{loaded.dataset}, {method.done}.",
         name=name,
         asset=asset,
         table=table,

@@ -28,8 +28,8 @@ def build_candidate_asset(
 
     Undeclared columns stay, so that the gate after it reports them.
     """
-    rules = policy if isinstance(policy, Policy) else Policy.load(policy)
-    identifiers = rules.rules.columns("identifier")
+    loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
+    identifiers = loaded.rules.columns("identifier")
 
     def make(run: AssetRun) -> MadeAsset:
         kept = tuple(column for column in run.source.columns if column not in identifiers)
@@ -38,7 +38,7 @@ def build_candidate_asset(
     return build_asset(
         make,
         activity="copying the table without its identifiers",
-        description=f"{rules.dataset} as it is, without its identifier columns.",
+        description=f"{loaded.dataset} as it is, without its identifier columns.",
         name=name,
         asset=asset,
         table=table,

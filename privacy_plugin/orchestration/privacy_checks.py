@@ -68,7 +68,7 @@ def build_privacy_checks(
     >>> sorted(key.name for key in gate.check_keys)
     ['k_anonymity', 'privacy_structure']
     """
-    rules = policy if isinstance(policy, Policy) else Policy.load(policy)
+    loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
     if via not in ("native", "great_expectations"):
         raise ParameterError(f"via must be 'native' or 'great_expectations', got {via!r}")
     if via == "great_expectations" and find_spec("great_expectations") is None:
@@ -83,9 +83,9 @@ def build_privacy_checks(
         warehouse=warehouse,
     )
     others = build_population(population, population_table, warehouse)
-    specs = _check_specs(judged.key, rules, others, partitions, automation_condition, via)
-    needed_ledger = ledger if rules.rules.needs_ledger else None
-    return _build_gate(judged, others, rules, specs, partitions, via, certificates, needed_ledger)
+    specs = _check_specs(judged.key, loaded, others, partitions, automation_condition, via)
+    needed_ledger = ledger if loaded.rules.needs_ledger else None
+    return _build_gate(judged, others, loaded, specs, partitions, via, certificates, needed_ledger)
 
 
 def _check_specs(

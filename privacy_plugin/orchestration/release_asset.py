@@ -57,30 +57,30 @@ def build_release_asset(
     CertificateError and leaves the target unchanged if the gate has not judged, refused, judged other data (rows of
     other people, another population), another policy or partition, or if the certificate was changed.
     """
-    rules = policy if isinstance(policy, Policy) else Policy.load(policy)
+    loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
     others = build_population(population, population_table, warehouse)
-    if not rules.rules.needs_population:
+    if not loaded.rules.needs_population:
         others = None
     elif others is None:
         raise ParameterError(
-            f"the policy of {rules.dataset!r} compares with a population; give the release the population of its gate"
+            f"the policy of {loaded.dataset!r} compares with a population; give the release the population of its gate"
         )
-    needed_ledger = ledger if rules.rules.needs_ledger else None
+    needed_ledger = ledger if loaded.rules.needs_ledger else None
 
     def make(run: AssetRun) -> MadeAsset:
         resource: CertificateStoreResource = getattr(run.resources, certificates)
         store = resource.store(run.reads.key)
-        store.require_open(rules, partition=run.partition)
+        store.require_open(loaded, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
         with open_ledger(run.resources, needed_ledger), resource.release_certificate(run.key, run.partition) as stage:
 
             def verify(staged: Source) -> None:
-                with _open_verdict_inputs(run, rules, staged) as (judged, population):
-                    found = store.require(rules, staged, partition=run.partition, judged=judged, population=population)
+                with _open_verdict_inputs(run, loaded, staged) as (judged, population):
+                    found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
                 covering.append((found, stage(found)))  # if this fails, nothing is released
 
-            released = run.source.publish(run.target, columns=rules.rules.released, verify=verify)
+            released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
         if not covering:
             raise CertificateError(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"
@@ -90,7 +90,7 @@ def build_release_asset(
     return build_asset(
         make,
         activity="releasing",
-        description=f"{rules.dataset} as released: certified by the privacy gate of "
+        description=f"{loaded.dataset} as released: certified by the privacy gate of "
         f"{asset_key(asset).to_user_string()}.",
         name=name,
         asset=asset,

@@ -211,10 +211,8 @@ def _format_option(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
     nested = isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value)
-    if nested or not isinstance(
-        value, bool | int | float | str | Fraction | list | tuple
-    ):  # such as marginals, which contain values
-        return f"{name} given"
+    if nested or not isinstance(value, bool | int | float | str | Fraction | list | tuple):
+        return f"{name} given"  # such as marginals, which contain values
     return str(value) if name in SELECTORS else f"{name}={plain(value)}"
 
 

@@ -73,7 +73,7 @@ class HasRules(Protocol):
 
 
 def require_one_second_table(requirements: Sequence[Requirement]) -> None:
-    """Refuse requirements that would take one table for two: a population, and the original of a release."""
+    """Raise if requirements compare with both a population and an original: a policy has one second table."""
     used = {r.definition.second_table: r.metric for r in requirements if r.definition.second_table}
     if len(used) > 1:
         both = " and ".join(f"{metric} with {SECOND_TABLES[use]}" for use, metric in sorted(used.items()))

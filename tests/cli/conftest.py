@@ -31,14 +31,14 @@ POLICY: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sign with a key of the test's own, and read no address from the environment."""
+    """Sign with a test key, and read no URL from the environment."""
     monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key for tests only")
     monkeypatch.delenv("PRIVACY_PLUGIN_URL", raising=False)
     monkeypatch.delenv("PRIVACY_PLUGIN_TRACEBACK", raising=False)
 
 
 def people() -> pd.DataFrame:
-    """Eighty people and one whose every value is a marker."""
+    """Return eighty people and one person whose values are all markers."""
     frame = pd.DataFrame(
         {
             "person": [f"person{n}" for n in range(80)],
@@ -54,7 +54,7 @@ def people() -> pd.DataFrame:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with visits.csv and policy.yaml."""
+    """Return a folder with visits.csv and policy.yaml."""
     people().to_csv(tmp_path / "visits.csv", index=False)
     write_policy(tmp_path)
     return tmp_path
@@ -72,7 +72,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run() -> Run:
-    """Run a command; whatever it prints, it is neither a traceback nor a marker."""
+    """Run a command; its output must contain neither a traceback nor a marker."""
 
     def invoke(*arguments: object, reveals: bool = False) -> Result:
         result = CliRunner().invoke(app, [str(argument) for argument in arguments])
@@ -86,16 +86,16 @@ def run() -> Run:
 
 
 def leaks(text: str) -> list[str]:
-    """The markers that a text holds."""
+    """Return the markers in a text."""
     return [marker for marker in MARKERS if marker in text]
 
 
 def words(result: Result) -> str:
-    """What a command printed, without frames and line breaks."""
+    """Return the output of a command without frames and line breaks."""
     return " ".join(result.output.replace("│", " ").split())
 
 
 def document(result: Result) -> dict[str, Any]:
-    """The JSON document that is all of standard output."""
+    """Parse standard output as one JSON document."""
     parsed: dict[str, Any] = json.loads(result.stdout)
     return parsed

@@ -107,7 +107,7 @@ BY_PEOPLE = {
 
 
 def test_people_with_several_rows_are_counted_once(folder: Path, run: Run) -> None:
-    """Ten people with twenty rows each: by rows a class of twenty is large, by people it is one."""
+    """Ten people with twenty rows each: a class of twenty rows is one person."""
     pd.concat([people().iloc[:10]] * 20).to_csv(folder / "visits.csv", index=False)
     write_policy(folder, columns=BY_PEOPLE, requirements=[{"k_anonymity": {"at_least": 3}}], anonymize={})
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", folder / "release.csv")
@@ -153,7 +153,7 @@ def test_anonymize_a_database_table(tmp_path: Path, run: Run, dialect: str) -> N
 def test_the_staging_table_is_not_visible_to_other_sessions(
     folder: Path, run: Run, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others who may read releases would read rows that no certificate for, with the unit that says whose they are."""
+    """Readers of releases would otherwise see rows that no gate has judged, with their unit."""
     engine, place = None, ("-o", folder / "release.csv")
     given: tuple[object, ...] = (folder / "visits.csv",)
     if dialect != "file":

@@ -137,7 +137,7 @@ def test_a_key_is_recognized_by_its_values() -> None:
 
 
 def test_a_key_named_like_a_quasi_identifier_gets_no_role() -> None:
-    """Generalized, the number of a visit would still be next to the one before."""
+    """A generalized visit number would still reveal the order of visits."""
     names = ["visit_no", "admission_no", "job_number", "household_id", "Besuch"]
     codes = roles(**{name: [f"V{n:06d}" for n in range(100)] for name in names})
     texts = roles(**{name: [f"V{n}" for n in range(1_200)] for name in names})
@@ -174,7 +174,7 @@ def test_a_repeated_key_of_people_is_the_unit() -> None:
 
 
 def test_shared_values_of_a_key_are_reported() -> None:
-    """Rows that were copied would count as people, and make small classes look large enough."""
+    """Copied rows would count as people, and make small classes look large enough."""
     frame = pd.DataFrame({"patient_id": [*range(98), 0, 1], "email": [f"p{n // 99}@x.org" for n in range(100)]})
     patient, email = propose(frame, dataset="x").columns
     assert patient.role == "identifier"
@@ -197,7 +197,7 @@ def test_a_person_with_a_hundred_unique_rows_counts_once() -> None:
 
 
 def test_uniqueness_of_one_column_counts_people(tmp_path: Path, run: Run) -> None:
-    """Two rows a person make no value unique among rows, though everybody stands alone by it."""
+    """With two rows per person no value is unique among rows, although every person is unique by it."""
     persons = [n // 2 for n in range(100)]
     born = [f"19{n + 10}-01-01" for n in persons]
     frame = pd.DataFrame({"patient_id": persons, "birth_date": born, "diagnosis": born, "cost": born, "ward": 1})
@@ -214,7 +214,7 @@ def test_uniqueness_of_one_column_counts_people(tmp_path: Path, run: Run) -> Non
 
 
 def wide(columns: int) -> pd.DataFrame:
-    """Two rows a person, quasi-identifiers and columns without a role, some of which tell people apart."""
+    """Two rows per person, with quasi-identifiers and columns without a role, some of which distinguish people."""
     words, drawn = ("age", "city", "x"), np.random.default_rng(7)
     drawn_columns = {f"{words[n % 3]} {n}": drawn.integers(0, 2 if n < 9 else 1, 60) for n in range(columns)}
     return pd.DataFrame({"patient_id": range(60), **drawn_columns}).loc[lambda frame: frame.index.repeat(2)]
@@ -236,7 +236,7 @@ def asked_by_proposing(frame: pd.DataFrame, path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("unit", [True, False])
 def test_columns_are_grouped_in_few_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: bool) -> None:
-    """It reads all columns each time, so that the work would grow with the square of their number."""
+    """Every query reads all columns: one query per column would cost the square of their number."""
     few, many = [wide(n) if unit else wide(n).drop(columns="patient_id") for n in (12, 48)]
     path = tmp_path / "visits.csv"
     asked = asked_by_proposing(few, path, monkeypatch)
@@ -268,7 +268,7 @@ def test_bisection_gives_the_same_shares_as_single_columns() -> None:
 
 
 def test_a_constant_column_is_not_proposed_as_insensitive() -> None:
-    """One row makes every column a constant: name, diagnosis and all would be released as they are."""
+    """In a table of one row every column is constant: name and diagnosis would be released unchanged."""
     assert roles(email=["a@x.org"] * 5, age=[30] * 5, diagnosis=["flu"] * 5, nothing=[None] * 5) == {
         "email": "identifier",
         "age": "quasi_identifier",

@@ -15,7 +15,7 @@ PRESENCE: list[Any] = [{"delta_presence": {"between": [0, 0.5]}}, {"k_map": {"at
 
 @pytest.fixture
 def both(folder: Path) -> Path:
-    """A folder with visits.csv and with register.csv, in which everybody of the visits occurs three times."""
+    """Return a folder with visits.csv and register.csv, which contains every patient three times."""
     pd.concat([people()] * 3).to_csv(folder / "register.csv", index=False)
     write_policy(folder, requirements=PRESENCE)
     return folder

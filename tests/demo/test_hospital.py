@@ -1,4 +1,4 @@
-"""The generated hospital: the same for the same seed, a subset of its register, skewed, dependent, with holes."""
+"""The generated hospital data: reproducible, a subset of the register, skewed, dependent, with missing values."""
 
 import pandas as pd
 import pytest

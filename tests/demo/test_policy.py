@@ -1,4 +1,4 @@
-"""The demo's policy: it fits the generated table, refuses it as it is, and can be met."""
+"""The demo's policy: it fits the generated table, rejects the original, and can be met."""
 
 from importlib.resources import files
 

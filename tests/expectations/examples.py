@@ -1,4 +1,4 @@
-"""One small hospital in every engine of Great Expectations."""
+"""A small table in every engine of Great Expectations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The runner: closed unless all that was declared was evaluated and passed, and the host is as it was before."""
+"""The runner: closed unless every declared expectation was evaluated and passed; the host is unchanged."""
 
 import gc
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_a_failed_expectation_of_any_severity_closes_the_gate() -> None:
 
 
 def test_an_expectation_that_is_not_evaluated_closes_the_gate() -> None:
-    """GX counts an exception as one more failed result; here it also lowers the number of evaluated ones."""
+    """GX counts an exception as a failed result; here it also lowers the number of evaluated expectations."""
     suite = EASY.to_expectation_suite()
     suite.expectations.append(gx.expectations.ExpectColumnMaxToBeBetween(column="no such column", max_value=3))
     outcome = run_suite(frame(), declare_expectations(suite))
@@ -103,7 +103,7 @@ def test_an_outcome_without_declared_expectations_fails() -> None:
 
 
 def test_queries_and_names_that_look_like_parameters_survive() -> None:
-    """GX hands queries on as text, where :b and % mean something else."""
+    """GX passes queries on as text, where :b and % have another meaning."""
     engine = sa.create_engine("sqlite://")
     frame().to_sql('we"ird :b %t', engine, index=False)
     table = sa.table('we"ird :b %t', *map(sa.column, ["age", "zip", "disease"]))
@@ -113,7 +113,7 @@ def test_queries_and_names_that_look_like_parameters_survive() -> None:
 
 
 def test_the_engine_of_the_host_is_not_disposed() -> None:
-    """GX disposes of an engine when it forgets it: a database in memory would be gone."""
+    """GX disposes of engines it no longer uses: a database in memory would be lost."""
     engine = loaded(sa.create_engine("sqlite://"))
     pool = engine.pool
     for _ in range(2):
@@ -175,7 +175,7 @@ def test_a_policy_without_an_expectation_closes_the_gate() -> None:
 
 
 def test_several_batches_raise_until_one_is_selected(tmp_path: Path) -> None:
-    """GX would judge the last day, which passes, and never look at the first, which does not."""
+    """GX would evaluate the last day, which passes, and ignore the first, which fails."""
     database = loaded(sa.create_engine(f"sqlite:///{tmp_path}/house.db"), [(30, "8001", "flu")] + [ROWS[-1]] * 2)
     with database.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE dated AS SELECT *, '2024-01-0' || substr(zip, 4) AS day FROM visits")

@@ -1,4 +1,4 @@
-"""What Data Docs show, and what they must never show."""
+"""The content of Data Docs, without values of the table."""
 
 import html
 import json
@@ -33,7 +33,7 @@ def pages(folder: Path, kind: str = "validations") -> str:
 
 
 def text_of(page: str) -> str:
-    """What a reader sees: without scripts and markup."""
+    """Return the visible text, without scripts and markup."""
     visible = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)
     return re.sub(r"\s+", " ", html.unescape(visible))
 
@@ -168,7 +168,7 @@ ROWS = [("ann", "8001", "flu", "1990-01-01", "a@b.c")] * 6 + [MARKERS]
 def test_no_value_of_the_table_is_written_anywhere(
     kind: str, context: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Rare values, all failing and some breaking: results, pages, logs and the terminal are searched for them."""
+    """Marker values in failing and erroneous runs: results, pages, logs and output must not contain them."""
     caplog.set_level(logging.DEBUG)
     hierarchy = {"tree": {"*": {"lungs": ["flu"], "rare": ["Zyphosis"]}}}
     policy = Policy.from_dict(

@@ -1,4 +1,4 @@
-"""The same answers on every engine of Great Expectations, computed there."""
+"""Every engine of Great Expectations gives the same results, computed in the engine."""
 
 import json
 import re
@@ -65,7 +65,7 @@ def test_an_empty_table_never_passes(anywhere: Any) -> None:
 
 
 def test_an_unknown_column_is_not_evaluated(anywhere: Any) -> None:
-    """SQLite reads "agee" as a text constant: one class of everybody, perfectly private."""
+    """SQLite reads "agee" as a text constant: one class of all people, with a perfect value."""
     with anywhere() as (definition, parameters):
         result = definition.get_batch(parameters).validate(k(7, quasi_identifiers=["agee"]))
     assert result.success is False
@@ -119,7 +119,7 @@ def test_query_assets_and_partitions_are_respected(tmp_path: Path) -> None:
 
 
 def test_the_result_states_that_gx_evaluated_one_of_several_batches(tmp_path: Path) -> None:
-    """The first day does not pass; a checkpoint of GX's own looks at the second only."""
+    """The first day fails; a checkpoint of GX evaluates only the second."""
     database = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
     days = pd.DataFrame(
         {"age": [30, 41, 41], "zip": ["1", "2", "2"], "day": ["2024-01-01", "2024-01-02", "2024-01-02"]}
@@ -196,7 +196,7 @@ def test_only_groups_are_fetched_from_the_database(tmp_path: Path) -> None:
 
 
 def test_duckdb_reads_everything_before_the_connection_closes(tmp_path: Path) -> None:
-    """GX's own way to fetch returns nothing here, and nothing would be a table without small classes."""
+    """GX's own fetch returns no rows here, which would look like a table without small classes."""
     rows = [(number, "8000", "flu") for number in range(5000) for _ in range(3)] + [(5001, "8000", "flu")]
     database = loaded(sa.create_engine(f"duckdb:///{tmp_path}/house.db"), rows)
     source = gx.get_context(mode="ephemeral").data_sources.add_sql("hospital", connection_string=str(database.url))
@@ -231,7 +231,7 @@ def test_results_are_plain_data_in_every_format() -> None:
 
 
 class FourthEngine(ExecutionEngine):
-    """An engine GX does not have: it knows nothing but a table of pandas."""
+    """An engine that GX does not have: it reads only pandas frames."""
 
     def __init__(self, table: pd.DataFrame) -> None:
         super().__init__()
@@ -267,7 +267,7 @@ def test_a_fourth_engine_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.spark
 def test_a_condition_that_spark_rejects_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
-    """PySpark writes the plan that it could not make to standard error, and the values of the condition with it."""
+    """PySpark writes a failed plan to standard error, including the values of the condition."""
     frame = spark_session().createDataFrame([("a", 30)] * 3, "zip string, age int")
     source = gx.get_context(mode="ephemeral").data_sources.add_spark("frames")
     batch = (

@@ -1,4 +1,4 @@
-"""Nothing is converted, nothing is left out, and a runtime parameter is held to the same rules."""
+"""Fields are never converted, limits are required, and runtime parameters follow the same rules."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -140,7 +140,7 @@ def test_a_missing_runtime_parameter_raises_an_error(batch: Any) -> None:
 
 
 def test_a_removed_field_does_not_open_the_gate(batch: Any) -> None:
-    """pydantic checks no assignment: GX reads the fields again before it validates."""
+    """pydantic does not check assignments: GX reads the fields again before it validates."""
     expectation = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age"], at_least=3)
     expectation.at_least = None
     with pytest.raises(ValidationError, match="exactly one limit"):
@@ -148,7 +148,7 @@ def test_a_removed_field_does_not_open_the_gate(batch: Any) -> None:
 
 
 def test_a_runtime_parameter_of_none_is_not_evaluated(batch: Any) -> None:
-    """Without its unit, a table of visits would be judged as if every row were another person."""
+    """Without its unit, every row of a table of visits would count as a person."""
     expectation = ExpectTableKAnonymityToBeAtLeast(
         quasi_identifiers=["age", "zip"], unit={"$PARAMETER": "person"}, at_least=2
     )

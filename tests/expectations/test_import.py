@@ -18,7 +18,7 @@ ENDING_PYSPARK = """
 
 
 def test_an_import_that_would_exit_raises_an_import_error() -> None:
-    """That it does not where pyspark is complete is seen in test_suite.py, by a process without a main file."""
+    """test_suite.py checks the import with a complete pyspark, in a process without a main file."""
     command = [sys.executable, "-c", textwrap.dedent(ENDING_PYSPARK)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

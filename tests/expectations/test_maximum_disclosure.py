@@ -30,7 +30,7 @@ def test_knowledge_is_a_non_negative_integer(options: dict[str, Any]) -> None:
 
 
 def test_the_limit_is_strict_on_every_engine(anywhere: Any) -> None:
-    """Two of three in one class have the same disease, and the other classes are even."""
+    """In one class two of three people have the same disease; the other classes are balanced."""
     asked = [
         (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, below="2/3"), False),
         (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, at_most="2/3"), True),

@@ -33,7 +33,7 @@ def sampled_share(
 
 @pytest.fixture
 def expectation(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Add a metric and its thin file, as one more system would, for one test."""
+    """Add a metric and its expectation for one test."""
     declared = dict(registry.metrics())
     metric = registry.Metric(
         name="sampled_share",
@@ -118,7 +118,7 @@ def test_a_file_and_an_asset_of_another_source(expectation: Any, tmp_path: Path)
 
 
 def test_an_asset_of_several_batches_raises_an_error(expectation: Any, tmp_path: Path) -> None:
-    """GX would hand over the last file, and call it all of them."""
+    """GX would read only the last file."""
     for number in (1, 2):
         REGISTER.to_csv(tmp_path / f"register_{number}.csv", index=False)
     batch = batch_of(VISITS)

@@ -1,4 +1,4 @@
-"""The privacy budget through Great Expectations: a release is recognized on every engine, whatever wrote it there."""
+"""The privacy budget through Great Expectations: a recorded release is recognized on every engine."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A policy as a suite, and what becomes of it in storage and in another process."""
+"""A policy as a suite, in storage and in another process."""
 
 import json
 import logging
@@ -125,7 +125,7 @@ for name, suite in (("early", early), ("late", context.suites.get("privacy of vi
 
 
 def test_a_stored_suite_is_complete_in_a_new_process_or_fails(tmp_path: Path) -> None:
-    """GX loses our expectations when it loads a suite before they are imported, and calls the rest a success."""
+    """GX loses expectations if it loads a suite before they are imported, and reports success on the rest."""
     context = gx.get_context(mode="file", project_root_dir=tmp_path)
     suite = policy(
         requirements=[{"k_anonymity": {"at_least": 3}}, {"t_closeness": {"ground": HIERARCHY, "at_most": 1}}]

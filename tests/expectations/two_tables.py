@@ -15,7 +15,7 @@ Placed = Callable[[pd.DataFrame, pd.DataFrame, Path], tuple[Any, Any]]
 
 
 def on_sqlite(first: pd.DataFrame, second: pd.DataFrame, folder: Path) -> tuple[Any, Any]:
-    """Return the batch, and how an expectation names the second table."""
+    """Return the batch, and the name of the second table for an expectation."""
     database = sa.create_engine(f"sqlite:///{folder}/house.db")
     first.to_sql("visits", database, index=False)
     second.to_sql("register", database, index=False)

@@ -121,7 +121,7 @@ def test_a_certificate_of_another_partition_or_dataset_is_rejected(tmp_path):
 
 
 def test_a_certificate_of_another_package_version_is_rejected(tmp_path, monkeypatch):
-    """What a later version finds, an earlier one may have missed."""
+    """Another version may judge the same data differently."""
     store = store_of(tmp_path)
     own = certificate_module.version
     monkeypatch.setattr(certificate_module, "version", lambda name: "9.9" if name == "privacy-plugin" else own(name))
@@ -134,7 +134,7 @@ BY_PEOPLE = pp.Policy.from_dict({**GIVEN, "columns": {**GIVEN["columns"], "name"
 
 
 def test_a_certificate_of_an_earlier_build_is_rejected_with_advice(tmp_path):
-    """Such a one did not name yet whose the rows are, which must not sound as if those had changed."""
+    """It has no fingerprint of the unit; the error must not say that the unit changed."""
     people = FRAME.assign(name=["a", "b", "c", "d"])
     issued = store_of(tmp_path, frame=people, policy=BY_PEOPLE).find("visits")
     earlier = {name: value for name, value in issued.content.items() if name != "people_fingerprint"} | {"format": 1}
@@ -157,7 +157,7 @@ def test_a_certificate_covers_the_unit_of_the_rows(tmp_path):
 
 
 def test_sealed_digests_cannot_be_tested_without_the_key(tmp_path):
-    """A certificate goes with its release: of k people in a class, k! guesses would tell whose value is whose."""
+    """A certificate is published: with k people in a class, k! guesses would reveal whose value is whose."""
     people = FRAME.assign(name=["a", "b", "c", "d"])
     register = pd.DataFrame({"age": [30, 41] * 3})
     policy = pp.Policy.from_dict(

@@ -34,7 +34,7 @@ Changing = Callable[[int], sa.Engine]
 
 @pytest.fixture(params=["sqlite", "duckdb", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def changing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Changing]:
-    """Make a view `judged` with harmless rows for the first reads and others from then on."""
+    """Create a view `judged` with harmless rows for the first reads and other rows after that."""
     engines = []
     number = itertools.count()
 
@@ -65,7 +65,7 @@ def changing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Changin
 
 
 def test_a_changing_view_releases_only_judged_rows(changing: Changing, tmp_path: Path) -> None:
-    """However many reads the harmless rows last, the others are never released."""
+    """After any number of harmless reads, the other rows are never released."""
     outcomes = set()
     for harmless_reads in range(6):
         source = pp.sql_table(changing(harmless_reads), "judged")
@@ -115,7 +115,7 @@ def test_no_copy_of_a_view_remains(changing: Changing) -> None:
 
 
 def test_a_copied_view_keeps_date_types(tmp_path: Path) -> None:
-    """SQLite's copies forget declared types."""
+    """SQLite loses declared types in a copy."""
     engine = sa.create_engine(f"sqlite:///{tmp_path}/house.db")
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE t (born DATE, name VARCHAR COLLATE NOCASE)")

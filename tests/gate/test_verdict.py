@@ -28,7 +28,7 @@ def frame_of(rows=4):
 
 
 class Altered:
-    """A pandas source of which one answer is not what the table holds, as broken drivers give it."""
+    """A pandas source with one wrong answer, like a broken driver."""
 
     def __init__(self, frame, **answers):
         self._source = open_source(frame)
@@ -163,7 +163,7 @@ def test_a_failing_source_closes_the_gate_and_its_message_is_redacted(answers, w
 
 
 def test_truncated_groups_close_the_gate():
-    """Two hundred groups come back of three hundred, and the unique people are among those left out."""
+    """Two hundred of three hundred groups are returned, and the unique people are among the missing ones."""
     frame = frame_of(600)
     frame["zip"] = np.repeat(np.arange(300), 2)
     frame.loc[599, "zip"] = 999
@@ -208,7 +208,7 @@ def test_an_unreadable_population_closes_the_gate():
     ],
 )
 def test_sensitive_values_of_mixed_types_are_one_value(requirement):
-    """Everybody has 250, and as two values they would pass for diverse."""
+    """All people have the value 250; as number and text it would look like two values."""
     frame = frame_of().assign(disease=pd.Series([250, "250"] * 2, dtype=object))
     assert_closed(policy_of(requirements=[requirement]).judge(frame), "written like another one of another type")
 

@@ -1,4 +1,4 @@
-"""The gate as a component: its attributes, what runs of it and what Dagster shows of it."""
+"""Helpers for component tests: attributes, runs, and what Dagster shows."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def run(defs: dg.Definitions, *assets: str, **arguments: Any) -> dg.ExecuteInPro
 
 
 def shown_by_dagster(defs: dg.Definitions) -> str:
-    """Return what Dagster's pages get to know of definitions."""
+    """Return the definitions as Dagster's pages receive them."""
     return serialize_value(RepositorySnap.from_def(defs.get_repository_def()))
 
 
@@ -58,7 +58,7 @@ def project(folder: Path, given: dict[str, Any], policy: dict[str, Any]) -> Path
 
 
 def dg_command(folder: Path, *arguments: str, succeeds: bool = True) -> str:
-    """Run `dg` in a project, and return what it printed; of a failure also what it logged."""
+    """Run `dg` in a project and return its output; after a failure, also its log."""
     scripts = Path(sys.executable).parent
     environment = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""A small pipeline for the tests: a raw table, what is judged, its gate and its release, run for real."""
+"""A small pipeline for the tests: raw table, judged table, gate and release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ def safe_rows(count: int = 40) -> pd.DataFrame:
 
 
 def unsafe_rows() -> pd.DataFrame:
-    """Return rows without identifiers in which people stand alone."""
+    """Return rows without identifiers in which people are unique."""
     return raw_rows().drop(columns="name")
 
 
@@ -95,7 +95,7 @@ class Pipeline:
         return self.run_selection(dg.AssetSelection.assets(*selected) if selected else None, **arguments)
 
     def run_selection(self, selection: dg.AssetSelection | None, **arguments: Any) -> dg.ExecuteInProcessResult:
-        """Run what is selected; whatever fails is in the result."""
+        """Run the selection; failures are in the result."""
         return dg.materialize(
             self.definitions,
             selection=selection,
@@ -119,7 +119,7 @@ class Pipeline:
         warehouse.dispose()
 
     def read(self, table: str) -> list[tuple[Any, ...]] | None:
-        """Return the rows of a table, sorted, or None where there is none."""
+        """Return the sorted rows of a table, or None if it does not exist."""
         warehouse = WarehouseResource(url=self.url)
         try:
             with warehouse.engine.connect() as connection:
@@ -141,7 +141,7 @@ class Pipeline:
 
 
 def made_elsewhere(name: str, **arguments: Any) -> dg.AssetsDefinition:
-    """An asset that stands for whatever made the table: it writes nothing."""
+    """A placeholder asset for an existing table: it writes nothing."""
 
     @dg.asset(name=name, **arguments)
     def nothing() -> None:
@@ -181,7 +181,7 @@ def with_the_table_as_it_is(pipeline: Pipeline) -> Pipeline:
 def judging(
     pipeline: Pipeline, frame: pd.DataFrame | None = None, *, via: Via = "native", **arguments: Any
 ) -> Pipeline:
-    """A table that is judged as it is, its gate, its release."""
+    """A table that is judged unchanged, its gate, its release."""
     pipeline.write("judged", safe_rows() if frame is None else frame)
     gated = gate_and_release(pipeline, "judged", table="judged", via=via, **arguments)
     pipeline.definitions = [made_elsewhere("judged"), *gated]
@@ -194,7 +194,7 @@ def outcome(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
 
 
 def released(result: dg.ExecuteInProcessResult, key: str = "release") -> bool:
-    """Tell whether the release was materialized in a run."""
+    """Return whether the release was materialized in a run."""
     return bool(result.asset_materializations_for_node(key)) if key in _started(result) else False
 
 

@@ -1,4 +1,4 @@
-"""A release that must refuse, and the certificate it goes by."""
+"""Helpers for releases that must fail, and their certificate."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ GATE = dg.AssetKey("judged")
 
 
 def refuses(pipeline: Pipeline, *words: str) -> None:
-    """Select only the release, in a run of its own: it must fail for the reason given and write nothing."""
+    """Run only the release: it must fail for the given reasons and write nothing."""
     before = pipeline.read("release")
     result = pipeline.run("release")
     assert not result.success

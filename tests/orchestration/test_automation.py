@@ -1,4 +1,4 @@
-"""Automation waits for the gate: a release is asked for only after every blocking check of the newest data passed."""
+"""Automation waits for the gate: a release starts only after every blocking check of the newest data passed."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def automatic(pipeline: Pipeline) -> Pipeline:
 
 
 def with_condition(pipeline: Pipeline, condition: dg.AutomationCondition[Any], **arguments: Any) -> Pipeline:
-    """The pipeline with a release that Dagster's daemon asks for."""
+    """The pipeline with a release that Dagster's daemon starts."""
     pipeline.definitions[-1] = build_release_asset(
         name="release",
         asset="judged",
@@ -29,7 +29,7 @@ def with_condition(pipeline: Pipeline, condition: dg.AutomationCondition[Any], *
 
 
 class Daemon:
-    """What Dagster's daemon would do, tick by tick."""
+    """Dagster's automation daemon, tick by tick."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._defs = dg.Definitions(
@@ -42,7 +42,7 @@ class Daemon:
         self.asks()
 
     def asks(self) -> bool:
-        """Tell whether the next tick asks for the release."""
+        """Return whether the next tick starts the release."""
         result = dg.evaluate_automation_conditions(self._defs, instance=self._instance, cursor=self._cursor)
         self._cursor = result.cursor
         return result.get_num_requested(dg.AssetKey("release")) > 0
@@ -90,7 +90,7 @@ def test_an_unmaterialized_population_does_not_block_the_release(automatic: Pipe
 
 
 def test_plain_eager_would_start_a_release(automatic: Pipeline) -> None:
-    """What the condition adds: without it, the release of unchecked data is asked for (and refuses by itself)."""
+    """Without the condition the release of unchecked data starts (and raises an error)."""
     daemon = Daemon(with_condition(automatic, dg.AutomationCondition.eager()))
     materialize_without_checks(automatic)
     assert daemon.asks()

@@ -34,7 +34,7 @@ def test_a_defs_yaml_builds_all_assets_and_checks(pipeline: Pipeline, monkeypatc
 def test_file_paths_are_relative_to_the_project(
     pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever `dg` is called: an empty file of that name, made elsewhere, has no table."""
+    """In any working directory: a new database file elsewhere would have no table."""
     pipeline.write("raw", raw_rows())
     made = Path(str(pipeline.url).partition(":///")[2])
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""A gate whose defs.yaml has partitions: each is anonymized, judged and released on its own."""
+"""A gate whose defs.yaml has partitions: each is anonymized, judged and released separately."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ def loaded(policy: dict[str, Any], given: dict[str, Any]) -> Iterator[dg.Definit
 
 
 def test_monthly_partitions_of_a_date_column(any_pipeline: Pipeline) -> None:
-    """The date picks the month and stays in the house; its days are no part of what is released."""
+    """The date selects the month and is not released."""
     days = [f"2024-0{1 + i % 2}-{1 + i % 28:02d}" for i in range(80)]
     any_pipeline.write("raw", raw_rows(80).assign(day=days))
     given = attributes(any_pipeline.url, **NAMES, partitions_def=MONTHS, partition_column="day")
@@ -65,7 +65,7 @@ def test_monthly_partitions_of_a_date_column(any_pipeline: Pipeline) -> None:
 
 
 def test_a_failed_partition_does_not_block_the_others(pipeline: Pipeline) -> None:
-    """Judged as it is; the bad one is refused in its own run, and when only its release is asked for."""
+    """The failing partition is not released in its own run, nor in a run of the release alone."""
     pipeline.write("raw", pd.concat([safe_rows().assign(clinic="north"), unsafe_rows().assign(clinic="south")]))
     given = attributes(
         pipeline.url,

@@ -1,4 +1,4 @@
-"""The reference pipeline: it loads, and both of its jobs end as they say."""
+"""The reference pipeline: it loads, one job fails and the other passes."""
 
 import importlib.util
 import runpy

@@ -1,4 +1,4 @@
-"""A refused release: what Dagster shows of it first, and that nothing of the table was touched for it."""
+"""Errors of a rejected release: what Dagster shows first, and that no data was copied."""
 
 from pathlib import Path
 
@@ -89,7 +89,7 @@ def test_no_release_if_its_certificate_cannot_be_written(pipeline: Pipeline) -> 
 
 
 def test_a_failed_release_keeps_the_certificate_of_the_previous_one(any_pipeline: Pipeline) -> None:
-    """Verified, and not put in place because a view has its name: its paper would tell of rows that are not there."""
+    """A view has the target's name: the new certificate would describe rows that were not released."""
     judging(any_pipeline)
     assert any_pipeline.run().success
     (paper,) = (any_pipeline.folder / "releases").iterdir()

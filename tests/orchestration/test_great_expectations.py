@@ -1,4 +1,4 @@
-"""Great Expectations as a second opinion: it can close the gate, and never opens it."""
+"""Great Expectations as an additional check: it can close the gate, and never opens it."""
 
 import importlib.util
 import logging
@@ -12,7 +12,7 @@ import pytest
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration import build_privacy_checks
-from tests.orchestration.marked import MARKERS, marked_rows, written_down
+from tests.orchestration.markers import MARKERS, marked_rows, written_down
 from tests.orchestration.pipeline import (
     Pipeline,
     errors,

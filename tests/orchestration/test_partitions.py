@@ -1,4 +1,4 @@
-"""Every partition is judged, certified and released on its own."""
+"""Every partition is judged, certified and released separately."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def monthly_policy() -> Policy:
 
 
 def monthly(pipeline: Pipeline, frames: dict[str, pd.DataFrame]) -> Pipeline:
-    """One table with a column that says which month a row is of; judged and released month by month."""
+    """One table with a month column, judged and released month by month."""
     pipeline.policy = monthly_policy()
     pipeline.write("judged", pd.concat([frame.assign(month=month) for month, frame in frames.items()]))
 
@@ -201,7 +201,7 @@ def test_keys_that_differ_in_case_only_raise_an_error(any_pipeline: Pipeline) ->
 
 
 def test_a_key_with_a_path_separator_raises_an_error(pipeline: Pipeline, tmp_path: Path) -> None:
-    """Keys may come from outside: a sensor makes them of the names of files that arrive."""
+    """Keys may come from outside, for example from file names that a sensor reads."""
     safe_rows().to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "other.csv").touch()
 

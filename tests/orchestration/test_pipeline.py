@@ -1,4 +1,4 @@
-"""A table that meets its policy is released, with everything that was found about it."""
+"""A table that meets its policy is released with certificate, report and metadata."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_the_generalized_table_has_no_identifiers(pipeline: Pipeline) -> None:
 
 
 def test_a_column_without_a_role_raises_an_error(pipeline: Pipeline) -> None:
-    """To leave it out in silence would lose a new column of the source, or one that was forgotten."""
+    """Dropping it silently would lose a new or forgotten column of the source."""
     result = anonymizing(pipeline, raw_rows().assign(note="free text")).run()
     assert not result.success
     assert "column 'note' has no role in the policy; add it to columns" in errors(result)
@@ -134,7 +134,7 @@ def test_frames_of_an_io_manager_are_released(pipeline: Pipeline) -> None:
 
 
 def test_files_of_an_io_manager_are_released(pipeline: Pipeline, tmp_path: Path) -> None:
-    """Their paths are handed over: what is open has no form that an IO manager could keep."""
+    """The IO manager stores their paths, because it cannot store an open source."""
 
     @dg.asset
     def raw() -> str:

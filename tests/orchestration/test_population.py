@@ -1,4 +1,4 @@
-"""A requirement that compares with a population: an upstream asset of the gate, bound by the certificate."""
+"""A requirement that compares with a population: an upstream asset that the certificate covers."""
 
 import json
 from typing import Any
@@ -97,7 +97,7 @@ def test_a_failing_table_is_released_in_regions(any_pipeline: Pipeline) -> None:
 
     @dg.asset
     def raw() -> None:
-        """Stands for whatever made the table."""
+        """Placeholder for an existing table."""
 
     made = build_anonymized_asset(name="anonymized", asset="raw", table="raw", **compared)
     release = build_release_asset(name="release", asset="anonymized", table="anonymized", **compared)

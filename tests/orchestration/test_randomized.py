@@ -1,4 +1,4 @@
-"""Tables that are drawn at random, from the raw table to the release, in real runs of Dagster."""
+"""Randomized tables, from the raw table to the release, in real runs of Dagster."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from privacy_plugin.orchestration import (
     build_privacy_checks,
 )
 from tests.orchestration.components import TYPE, attributes, run, shown_by_dagster
-from tests.orchestration.marked import written_down
+from tests.orchestration.markers import written_down
 from tests.orchestration.pipeline import Pipeline, errors, gate_and_release, judging, outcome, released
 from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
 
@@ -31,7 +31,7 @@ def address(tmp_path: Path) -> str:
 
 
 def drawing(pipeline: Pipeline, address: str, *, table: bool = True, **changes: Any) -> Pipeline:
-    """Raw table, drawn table, gate, release, and a ledger that the environment names."""
+    """Raw table, randomized table, gate, release, and a ledger from the environment."""
     pipeline.policy = pp.Policy.from_dict(policy_dict(**changes))
     if table:
         pipeline.write("raw", pd.DataFrame(people()))

@@ -1,4 +1,4 @@
-"""Rare values are seeded everywhere, and nothing that is written down afterwards holds one of them."""
+"""Marker values are planted in the data, and no event, log line or file contains them."""
 
 import logging
 from pathlib import Path
@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.sources import SqlTable
-from tests.orchestration.marked import DISEASE, MARKERS, NAME, marked_rows, written_down
+from tests.orchestration.markers import DISEASE, MARKERS, NAME, marked_rows, written_down
 from tests.orchestration.pipeline import Pipeline, anonymizing, errors, unsafe_rows, with_the_table_as_it_is
 
 

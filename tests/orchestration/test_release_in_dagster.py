@@ -1,4 +1,4 @@
-"""What Dagster does with definitions and runs by itself, other keys and retries: the gate holds in all of it."""
+"""The gate holds with key prefixes and retries of Dagster."""
 
 from types import ModuleType
 from typing import Any

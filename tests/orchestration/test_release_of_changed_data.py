@@ -1,4 +1,4 @@
-"""What changed after its checks is not released."""
+"""Data that changed after its checks is not released."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ def test_data_changed_after_its_checks_in_duckdb_is_not_released(any_pipeline: P
 
 @pytest.mark.parametrize("any_pipeline", ["duckdb"], indirect=True)
 def test_a_view_with_random_rows_is_not_released(any_pipeline: Pipeline) -> None:
-    """The checks and the fingerprint see its first rows, the release would see others."""
+    """The checks and the fingerprint read its first rows; the release would read others."""
     judging(any_pipeline)
     any_pipeline.write("safe", safe_rows())
     any_pipeline.write("unsafe", unsafe_rows())

@@ -1,4 +1,4 @@
-"""Every way past a closed gate that we know of, tried for real: none of them releases anything."""
+"""Every known way around a closed gate, run for real: none of them releases anything."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_a_refusal_revokes_an_earlier_certificate_and_keeps_the_earlier_release(
 
 
 def test_a_custom_check_of_severity_warn_does_not_open_the_gate(pipeline: Pipeline) -> None:
-    """Dagster does not block on WARN; the release asks for the gate's certificate all the same."""
+    """Dagster does not block on WARN; the release verifies the certificate anyway."""
     judging(pipeline, unsafe_rows())
     policy = pipeline.policy
 
@@ -118,7 +118,7 @@ def test_check_descriptions_state_the_requirement(pipeline: Pipeline) -> None:
 
 
 def test_a_reported_pass_does_not_open_the_gate(pipeline: Pipeline) -> None:
-    """Dagster takes anybody's word for a check, and shows it green; the release does not."""
+    """Dagster accepts and shows any reported check result; the release does not."""
     judging(pipeline, unsafe_rows())
     assert not pipeline.run("judged").success
     for spec in pipeline.definitions[1].check_specs:
@@ -129,7 +129,7 @@ def test_a_reported_pass_does_not_open_the_gate(pipeline: Pipeline) -> None:
 
 
 def test_one_check_run_alone_judges_and_records_the_whole_policy(pipeline: Pipeline) -> None:
-    """The one that was picked passes; the release still knows of the other."""
+    """The selected check passes; the release still rejects the failed one."""
     judging(pipeline, safe_rows().assign(disease="a"))
     picked = dg.AssetSelection.checks(dg.AssetCheckKey(GATE, "k_anonymity"))
     result = pipeline.run_selection(picked | dg.AssetSelection.assets("release").without_checks())

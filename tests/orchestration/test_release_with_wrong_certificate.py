@@ -1,4 +1,4 @@
-"""A certificate that is not the gate's own, or not as it was issued, releases nothing."""
+"""A certificate of another gate, or one that was changed, releases nothing."""
 
 from dataclasses import replace
 from typing import Any

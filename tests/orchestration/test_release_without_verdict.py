@@ -1,4 +1,4 @@
-"""Data that cannot be judged, and verdicts that cannot be kept, release nothing."""
+"""Data that cannot be judged, and verdicts that cannot be recorded, release nothing."""
 
 from typing import Any
 

@@ -116,7 +116,7 @@ def test_reports_have_a_link_with_a_reports_url(tmp_path: Path, monkeypatch: pyt
 def test_without_a_reports_url_metadata_explains_how_to_set_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A link to a file is drawn in Dagster's pages and does nothing."""
+    """Browsers do not follow links from Dagster's pages to local files."""
     monkeypatch.delenv("PRIVACY_PLUGIN_REPORTS_URL", raising=False)
     store = CertificateStoreResource(folder=str(tmp_path))
     found = store.report_metadata(store.report_path(dg.AssetKey("visits")))

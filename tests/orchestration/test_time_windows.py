@@ -1,4 +1,4 @@
-"""A partition that is a window of time has the rows of its days, however the column writes them."""
+"""A time-window partition has the rows of its days, for every format of the column."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,14 +84,14 @@ def test_every_row_is_in_one_window(warehouse: WarehouseResource) -> None:
     ("key", "moments", "days"), [("2024-01-31 23:00", 1, 0), ("2024-02-01 00:00", 1, 1), ("2024-02-01 01:00", 0, 0)]
 )
 def test_hourly_windows(warehouse: WarehouseResource, key: str, moments: int, days: int) -> None:
-    """A day without an hour is its first moment."""
+    """A date without a time counts as midnight."""
     for column, rows in (("moment", moments), ("day", days)):
         part = warehouse.table("visits", partition=key, partition_column=column, window=time_window(HOURLY, key))
         assert part.row_count() == rows
 
 
 def test_hourly_windows_with_iso_timestamps(tmp_path: Path) -> None:
-    """As text, T comes after every blank: all hours of a day would lie in its last."""
+    """As text, T sorts after a blank: all hours of a day would fall into its last hour."""
     warehouse = WarehouseResource(url=f"sqlite:///{tmp_path / 'house.db'}")
     with warehouse.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE visits (moment TEXT)")
@@ -136,7 +136,7 @@ def test_a_column_may_contain_the_partition_key(tmp_path: Path) -> None:
     ids=lambda partitions: partitions.fmt,
 )
 def test_keys_that_do_not_sort_as_dates_raise_at_definition(partitions: Any) -> None:
-    """As text, all days of 2024 come after 20231231: its partition had all of their rows."""
+    """As text, all days of 2024 sort after 20231231: that partition would have all their rows."""
     with pytest.raises(ParameterError, match="give partitions_def an fmt"):
         build_privacy_checks(
             asset="judged",

@@ -1,4 +1,4 @@
-"""Tables in which people have several rows: generalized and judged by people, not by rows."""
+"""Tables with several rows per person are generalized and judged by people, not by rows."""
 
 import pandas as pd
 import pytest
@@ -25,7 +25,7 @@ def by_people(pipeline: Pipeline) -> Pipeline:
 
 
 def test_an_asset_is_generalized_until_its_classes_have_enough_people(pipeline: Pipeline) -> None:
-    """Three rows a person: as rows every class would be large enough."""
+    """Three rows per person: counted by rows, every class would be large enough."""
     result = anonymizing(by_people(pipeline), pd.concat([raw_rows()] * 3)).run()
     assert outcome(result) == {"privacy_structure": True, "k_anonymity": True}
     assert released(result)
@@ -47,7 +47,7 @@ def test_people_in_several_classes_stop_the_asset(pipeline: Pipeline) -> None:
 
 @pytest.mark.parametrize("change", ["UPDATE judged SET name = 'one person'", "UPDATE judged SET name = name || ' jr'"])
 def test_rows_whose_unit_changed_are_not_released(any_pipeline: Pipeline, change: str) -> None:
-    """The rows that would be released are the same; how many people are behind them is not."""
+    """The released rows are the same; the number of people is not."""
     judging(by_people(any_pipeline), safe_rows().assign(name=[f"person {n}" for n in range(40)]))
     assert any_pipeline.run("judged").success
     any_pipeline.execute("CREATE TABLE kept AS SELECT * FROM judged")

@@ -170,7 +170,7 @@ def test_a_limit_round_trips_through_plain_data(bound):
 @settings(deadline=None, derandomize=True)
 @given(st.integers(1, 10**12), st.integers(-3, 3), st.sampled_from(["at_most", "below"]))
 def test_failing_counts_agree_with_the_exact_comparison(size, offset, kind):
-    """The counts for people use floating point; a class and its limit may be as close as 1/n and 1/(n+1)."""
+    """Counts of people affected use floating point; a class and its limit may be as close as 1/n and 1/(n+1)."""
     limit = Limit.parse(RISK, {kind: Fraction(1, size)})
     actual = max(size + offset, 1)
     exactly = Fraction(1, actual) > Fraction(1, size) or (kind == "below" and actual == size)

@@ -12,7 +12,7 @@ FRAME = pd.DataFrame({"age": [30, 30, 30, 41, 41], "disease": ["flu", "cold", "f
 
 
 class Unreadable:
-    """A source whose driver fails and quotes the data, as drivers do."""
+    """A source whose driver fails with a message that quotes the data."""
 
     columns = ("age", "disease")
     engine = "broken"
@@ -187,7 +187,7 @@ def test_findings_contain_no_value_of_the_table():
 
 
 def test_people_in_several_classes_are_described_as_appearances():
-    """Everybody shares nine classes and is alone in one: all are exposed, not one in ten."""
+    """Every person shares nine classes and is alone in one: all are exposed, not one in ten."""
     rows = [(person, number if number < 9 else 100 + person) for person in range(100) for number in range(10)]
     finding = pp.require("k_anonymity", at_least=5).judge(
         pd.DataFrame(rows, columns=["person", "place"]), quasi_identifiers=["place"], unit="person"

@@ -1,4 +1,4 @@
-"""Rare values to seed, and everything that is written down after a run, to be searched for them."""
+"""Marker values, and all events, logs and files of a run to search for them."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def marked_rows() -> pd.DataFrame:
 
 
 def written_down(pipeline: Pipeline, caplog: pytest.LogCaptureFixture) -> str:
-    """Return every event, log line, and file of the gates (the warehouse itself aside)."""
+    """Return every event, log line and file of the gates, except the warehouse."""
     events = [
         serialize_value(record.event_log_entry)
         for run in pipeline.instance.get_runs()
