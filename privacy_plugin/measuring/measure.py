@@ -180,7 +180,7 @@ def role_columns(metric: Metric, arguments: Mapping[str, Any]) -> dict[str, Any]
             roles[role] = given
         else:
             if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-                raise ColumnError(f"{role} must be a list of column names, not {type(given).__name__}")
+                raise ColumnError(f"{role} must be a list of column names, got {type(given).__name__}")
             roles[role] = list(given)
     return roles
 
