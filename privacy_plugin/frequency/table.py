@@ -16,7 +16,7 @@ from privacy_plugin.frequency.values import (
     key,
     one_plain_type,
     plainly_ordered,
-    require_written_apart,
+    require_unambiguous_values,
     sorted_values,
 )
 
@@ -158,10 +158,15 @@ class FrequencyTable:
         return FrequencyTable.from_columns(self.columns, columns, dictionaries, self.counts)
 
     def classes(self, quasi_identifiers: Sequence[str]) -> "Classes":
-        """Divide the rows into equivalence classes: rows with equal quasi-identifiers."""
+        """Divide the rows into equivalence classes: rows with equal quasi-identifiers.
+
+        Raise if two values of a quasi-identifier look alike: an attacker would not tell their classes apart.
+        """
         self.require_rows()
         require_columns(quasi_identifiers, self.columns, role="quasi_identifiers")
         positions = [self.columns.index(name) for name in quasi_identifiers]
+        for position in positions:
+            require_unambiguous_values(self.dictionaries[position], self.columns[position])
         packed, size = pack([self.codes[:, p] for p in positions], [self.cardinalities[p] for p in positions])
         members, first = group(packed, size)
         if self.unit is not None and len(first) != self.distinct:
@@ -181,7 +186,7 @@ class FrequencyTable:
             raise ColumnError(f"column {sensitive!r} cannot be both a quasi-identifier and the sensitive column")
         self.require_one_row_a_person("a class histogram")
         table = self.project([*quasi_identifiers, sensitive])
-        require_written_apart(table.dictionaries[-1], sensitive)
+        require_unambiguous_values(table.dictionaries[-1], sensitive)
         classes = table.classes(quasi_identifiers)
         order = np.argsort(classes.members, kind="stable")
         offsets = np.zeros(len(classes.sizes) + 1, dtype=np.int64)

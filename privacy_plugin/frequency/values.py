@@ -9,11 +9,13 @@ Rules: every kind of missing value is `None`; a boolean is never the number 1; t
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, InvalidOperation
 from enum import Enum
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from privacy_plugin.errors import ColumnError, SourceError
@@ -72,6 +74,10 @@ def _canonical_other(raw: Any) -> Value:
         return _canonical_float(raw)
     if isinstance(raw, Decimal):
         return _canonical_decimal(raw)
+    if isinstance(raw, Fraction):
+        return _canonical_fraction(raw)
+    if isinstance(raw, complex) and raw.imag == 0:  # Python treats 0.5 and 0.5 + 0j as equal
+        return _canonical_float(raw.real)
     if _is_missing(raw):
         return None
     if isinstance(raw, datetime):
@@ -95,12 +101,13 @@ def _own_text(raw: Any) -> str:
 
 
 def _normalize_container(raw: Any) -> Any:
-    """Convert arrays inside of containers to lists, and sort dictionaries and sets.
+    """Convert tuples and arrays to lists, and sort dictionaries and sets.
 
-    The text of a long array omits its middle, and equal dictionaries and sets may be written in different orders.
+    Engines return tuples as lists. The text of a long array omits its middle, and equal dictionaries and sets may be
+    written in different orders.
     """
-    if isinstance(raw, list | tuple):
-        return type(raw)(map(_normalize_container, raw)) if type(raw) in (list, tuple) else raw
+    if type(raw) in (list, tuple):
+        return [_normalize_container(item) for item in raw]
     if isinstance(raw, dict):
         return {name: _normalize_container(raw[name]) for name in sorted(raw, key=repr)}
     if isinstance(raw, set | frozenset):
@@ -116,6 +123,17 @@ def _is_missing(raw: Any) -> bool:
         return bool(raw != raw)
     except Exception:  # noqa: BLE001  comparing arrays has no single result, and other classes may raise anything
         return False
+
+
+def _canonical_fraction(raw: Fraction) -> Value:
+    """Return the integer or float that Python treats as equal, or the text of a fraction that is neither."""
+    if raw.denominator == 1:
+        return int(raw)
+    try:
+        number = float(raw)
+    except OverflowError:
+        return str(raw)
+    return number if Fraction(number) == raw else str(raw)
 
 
 def _canonical_float(raw: float) -> Value:
@@ -208,28 +226,53 @@ def plainly_ordered(values: Iterable[Value]) -> bool:
     return types in ({str}, {date}) or types <= {int, float}
 
 
-def require_written_apart(values: Sequence[Value], column: str) -> None:
-    """Refuse a column in which a number stands beside its own text, or true beside "true".
+def require_unambiguous_values(values: Sequence[Value], column: str) -> None:
+    """Raise if two values of a column look alike: True and 1, a number and its text, bytes and the same text.
 
-    To keep them apart makes classes smaller, but what is learned about people more diverse than it is. "37.0" beside 37
-    is the same number: pandas reads a large CSV file in pieces, and where one has text in it, all of it stays text.
+    Counting them as two values makes sensitive values look more diverse than they are, and one person look like two.
+    Python and engines treat such pairs as equal or write them alike. "37.0" and 37 are one number: pandas reads a
+    large CSV file in chunks, and a chunk that contains text stays text.
     """
-    present = [] if plainly_ordered(values) else [value for value in values if value is not None]
-    typed = {label(value) for value in present if not isinstance(value, str)}
-    others = [value for value in present if isinstance(value, str) and value not in typed] if typed else []
-    alike = len(present) - len({label(value) for value in present})
-    alike += sum(not typed.isdisjoint(_readings(text)) for text in others)
+    alike = _count_alike(values)
     if alike:
         raise ColumnError(
-            f"column {column!r} has {alike:,} value(s) that are written like another one of another type, such as a "
-            "number and its text; to whoever reads them they are the same: give the column one type"
+            f"column {column!r} has {alike:,} value(s) that look like another value of another type, such as a number "
+            "and its text, or true and 1; convert the column to one type"
         )
+
+
+def _count_alike(values: Sequence[Value]) -> int:
+    """Count the values that look like an earlier one."""
+    types = set(map(type, values)) - {type(None)}
+    if types == {str}:
+        return _count_alike_containers(values)
+    if plainly_ordered(values):
+        return 0
+    seen: set[str] = set()
+    alike = 0
+    for value in (v for v in values if v is not None and not isinstance(v, str)):
+        looks = _looks(value)
+        alike += not seen.isdisjoint(looks)
+        seen |= looks
+    texts = [value for value in values if isinstance(value, str)]
+    alike += sum(not seen.isdisjoint(_readings(text)) for text in texts)
+    return alike + _count_alike_containers(texts)
+
+
+def _looks(value: Value) -> set[str]:
+    """Return the texts that engines write for a value that is not text: some write true as 1, and bytes as text."""
+    if isinstance(value, bool):
+        return {label(value), str(int(value))}
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return {label(value), value.decode()}
+    return {label(value)}
 
 
 def _readings(text: str) -> set[str]:
     """Return the labels of a text that is read as a boolean, a number or a moment."""
     plain = text.strip()
-    found = {plain, plain.lower()}
+    found = {text, plain, plain.lower()}
     with suppress(InvalidOperation):
         number = Decimal(plain)
         if number.is_finite() and abs(number.adjusted()) <= LARGEST_EXPONENT:
@@ -237,6 +280,25 @@ def _readings(text: str) -> set[str]:
     with suppress(ValueError):
         found.add(label(_canonical_datetime(datetime.fromisoformat(plain))))
     return found
+
+
+# Inside of the text of a container: true and false, floats that are whole, numbers in quotes, and bytes.
+_NESTED_BOOLEAN = re.compile(r"\b(?:True|False)\b")
+_NESTED_WHOLE_FLOAT = re.compile(r"(?<![\w.])(-?\d+)\.0+(?![\w.])")
+_NESTED_QUOTED_NUMBER = re.compile(r"""(['"])(-?\d+(?:\.\d+)?)\1""")
+_NESTED_BYTES = re.compile(r"""\bb(?=['"])""")
+
+
+def _count_alike_containers(texts: Sequence[Value]) -> int:
+    """Count the texts of lists, sets and records that differ only in the types of their items."""
+    containers = [text for text in texts if isinstance(text, str) and text[:1] in ("[", "{", "(")]
+    return len(containers) - len({_container_look(text) for text in containers}) if len(containers) > 1 else 0
+
+
+def _container_look(text: str) -> str:
+    numbers = _NESTED_BOOLEAN.sub(lambda found: "1" if found[0] == "True" else "0", text)
+    unquoted = _NESTED_QUOTED_NUMBER.sub(r"\2", _NESTED_BYTES.sub("", numbers))
+    return _NESTED_WHOLE_FLOAT.sub(r"\1", unquoted)
 
 
 def _sort_key(value: Value) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from privacy_plugin.errors import ColumnError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.numbers import exact
-from privacy_plugin.frequency.values import KIND_WORDS, Value, key, kind, require_written_apart
+from privacy_plugin.frequency.values import KIND_WORDS, Value, key, kind, require_unambiguous_values
 
 NO_ITEM = -1
 
@@ -78,7 +78,7 @@ def pair_tables(generated: FrequencyTable, original: FrequencyTable, *, attribut
         first, second = (table.dictionaries[position] for table in tables)
         require_common_value(first, second, name)
         either = {key(value): value for value in (*first, *second)}
-        require_written_apart(list(either.values()), name)
+        require_unambiguous_values(list(either.values()), name)
         numbers = {code: number for number, code in enumerate(either)}
         for side, table in enumerate(tables):
             mapping = np.array([numbers[key(value)] for value in table.dictionaries[position]], dtype=np.int64)

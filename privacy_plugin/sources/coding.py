@@ -11,7 +11,7 @@ import numpy.typing as npt
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.grouping import Integers, group, is_dense, pack, tally
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.frequency.values import canonical, key, require_written_apart
+from privacy_plugin.frequency.values import canonical, key, require_unambiguous_values
 
 CHUNK_ROWS = 1 << 20
 
@@ -81,7 +81,7 @@ def count_units(table: FrequencyTable, unit: str) -> FrequencyTable:
     missing = [number for number, value in enumerate(table.dictionaries[-1]) if value is None]
     absent = int(table.counts[np.isin(table.codes[:, -1], missing)].sum())
     require_units(unit, absent)
-    require_written_apart(table.dictionaries[-1], unit)
+    require_unambiguous_values(table.dictionaries[-1], unit)
     packed, size = pack(list(table.codes[:, :-1].T), table.cardinalities[:-1])
     members, first = group(packed, size)
     return FrequencyTable.from_columns(

@@ -1,6 +1,7 @@
 """The frequency table: equal content, equal arrays."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,15 @@ from tests.oracles.frequencies import count_rows, meaning
 NAMES = ["a", "b", "c"]
 cells = st.sampled_from([None, float("nan"), True, False, 0, 1, 1.0, 0.5, "", "1", "x", b"x"])
 row_lists = st.lists(st.tuples(cells, cells, cells), max_size=25)
+
+
+# Of the cells above, those that an engine or a reader takes for one another.
+ALIKE = [("true", "1"), ("false", "0"), ("x", "78")]
+
+
+def looks_alike(values: Sequence[Any]) -> bool:
+    texts = [label(value) for value in values if value is not None]
+    return len(set(texts)) < len(texts) or any(one in texts and other in texts for one, other in ALIKE)
 
 
 def counted(table: FrequencyTable) -> Counter[Any]:
@@ -101,6 +111,10 @@ def test_roll_up(rows: list[Any]) -> None:
 @given(rows=row_lists.filter(bool))
 def test_classes_and_histograms(rows: list[Any]) -> None:
     table = FrequencyTable.from_rows(NAMES, rows)
+    if any(looks_alike(table.dictionary(name)) for name in ("a", "b")):
+        with pytest.raises(ColumnError, match="look like another"):
+            table.classes(["a", "b"])
+        return
     classes = table.classes(["a", "b"])
     expected = Counter(count_rows([row[:2] for row in rows]))
     assert sorted(classes.sizes.tolist()) == sorted(expected.values())
@@ -108,9 +122,8 @@ def test_classes_and_histograms(rows: list[Any]) -> None:
         example = table.values(int(classes.example_rows[classes.members[row]]))
         assert list(map(meaning, example[:2])) == list(map(meaning, table.values(row)[:2]))
         assert classes.sizes[classes.members[row]] == expected[tuple(map(meaning, example[:2]))]
-    texts = [label(value) for value in table.dictionary("c") if value is not None]
-    if len(set(texts)) < len(texts):
-        with pytest.raises(ColumnError, match="written like another"):
+    if looks_alike(table.dictionary("c")):
+        with pytest.raises(ColumnError, match="look like another"):
             table.histograms(["a", "b"], "c")
         return
     histograms = table.histograms(["a", "b"], "c")
@@ -127,7 +140,7 @@ def test_classes_and_histograms(rows: list[Any]) -> None:
 
 
 def test_unused_and_repeated_values_of_a_dictionary() -> None:
-    """Engines hand over dictionaries with missing values in two forms and values that no longer occur."""
+    """Engines return dictionaries with two forms of missing values and unused values."""
     codes = np.array([0, 1, 2, 4])
     table = FrequencyTable.from_columns(
         ["a"], [codes], [[None, float("nan"), "x", "gone", "x"]], np.array([1, 2, 4, 8])
@@ -136,7 +149,7 @@ def test_unused_and_repeated_values_of_a_dictionary() -> None:
     assert table.counts.tolist() == [3, 12]
 
 
-def test_units_are_never_added_up() -> None:
+def test_counts_of_units_are_never_added() -> None:
     codes = np.array([0, 1])
     with pytest.raises(ParameterError, match="distinct 'person' cannot be added"):
         FrequencyTable.from_columns(["a"], [codes], [[None, float("nan")]], np.array([1, 1]), unit="person")
@@ -188,7 +201,7 @@ def test_names_are_checked() -> None:
     rows=st.lists(st.tuples(*[st.integers(0, 6)] * 4), min_size=1, max_size=30),
     sizes=st.tuples(*[st.sampled_from([7, 2**20, 2**31])] * 4),
 )
-def test_packing_tells_rows_apart(rows: list[Any], sizes: tuple[int, ...]) -> None:
+def test_different_rows_pack_to_different_numbers(rows: list[Any], sizes: tuple[int, ...]) -> None:
     """Also when the product of the cardinalities exceeds 62 bits."""
     matrix = np.array(rows, dtype=np.int64)
     packed, size = pack(list(matrix.T), sizes)
@@ -230,7 +243,7 @@ def test_counts_that_would_wrap_around_are_refused(counts: Any) -> None:
     assert FrequencyTable.from_rows(["a"], [("x",), ("y",)], counts=[2**61, 2**61 - 2**10]).rows == 2**62 - 2**10
 
 
-def test_what_is_printed_of_a_table_shows_no_value():
+def test_the_repr_of_a_table_shows_no_value():
     table = FrequencyTable.from_rows(["age", "disease"], [(30, "seldom seen"), (41, "flu")])
     histograms = table.histograms(["age"], "disease")
     levels = TableHierarchy({"seldom seen": ["*"], "flu": ["*"]}).levels(table.dictionary("disease"))

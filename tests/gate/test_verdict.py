@@ -104,7 +104,7 @@ def test_a_closed_gate_names_every_failed_requirement():
         (lambda f: f.drop(columns="note"), "column 'note' has the role insensitive but is not in the table"),
         (lambda f: f.rename(columns={"zip": "Zip"}), "column 'Zip' has no role"),
         (lambda f: f.rename(columns={"zip": "age"}), "more than one column named 'age'"),
-        (lambda f: f.rename(columns={"zip": 5}), "no text"),
+        (lambda f: f.rename(columns={"zip": 5}), "not a string"),
         (lambda f: f[:0], "no rows"),
         (lambda f: pd.DataFrame(), "no columns"),
         (lambda f: None, "NoneType"),
@@ -210,7 +210,7 @@ def test_an_unreadable_population_closes_the_gate():
 def test_sensitive_values_of_mixed_types_are_one_value(requirement):
     """All people have the value 250; as number and text it would look like two values."""
     frame = frame_of().assign(disease=pd.Series([250, "250"] * 2, dtype=object))
-    assert_closed(policy_of(requirements=[requirement]).judge(frame), "written like another one of another type")
+    assert_closed(policy_of(requirements=[requirement]).judge(frame), "look like another value of another type")
 
 
 def test_a_gate_without_requirements_is_closed():

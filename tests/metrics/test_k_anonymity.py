@@ -59,8 +59,13 @@ def test_the_index_is_ignored(index):
     assert k_of(frame[frame.age == 30], "age") == 2
 
 
-def test_numbers_and_text_are_two_classes_and_whole_floats_equal_integers():
-    assert k_of(pd.DataFrame({"age": [39, "39", True, 1]}, dtype=object), "age") == 1
+@pytest.mark.parametrize("ages", [[39, "39"], [True, 1], [b"39", "39"], ["39.0", 39]])
+def test_quasi_identifiers_that_look_alike_raise(ages):
+    with pytest.raises(ColumnError, match=r"column 'age' has 1 value.* look like another value of another type"):
+        k_of(pd.DataFrame({"age": pd.Series(ages, dtype=object)}), "age")
+
+
+def test_whole_floats_equal_integers():
     assert k_of(pd.DataFrame({"age": pd.Series([39, 39.0], dtype=object)}), "age") == 2
 
 

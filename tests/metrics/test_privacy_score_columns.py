@@ -36,14 +36,14 @@ def test_a_boolean_column_with_missing_values_is_one_attribute():
     assert score(healthy).value == 0
     unknown = pd.DataFrame({"ill": [None, None], "city": ["Bern", "Basel"]})
     assert score(unknown).value == Fraction(1, 2)  # nothing says it is a boolean: missing is a value all have
-    mixed = pd.DataFrame({"ill": pd.Series([True, 1, "yes"], dtype=object)})
+    mixed = pd.DataFrame({"ill": pd.Series([True, 2, "yes"], dtype=object)})
     assert score(mixed).details["attributes"] == 3
 
 
 def test_a_number_and_its_text_in_one_column_raise():
     """A reader sees one value, and all people of Bern have it."""
     twins = pd.DataFrame({"ill": pd.Series([250, "250"], dtype=object), "city": "Bern"})
-    with pytest.raises(ColumnError, match="written like another"):
+    with pytest.raises(ColumnError, match="look like another"):
         score(twins)
 
 

@@ -72,7 +72,7 @@ def test_a_value_is_found_by_its_text_where_the_text_is_unique():
     frame = pd.DataFrame({"age": [30, 41], "city": ["Bern", "Basel"]})
     assert score(frame, danger={"age": {"30": 0, "41": 0}}).value == score(frame, danger={"age": 0}).value
     twins = pd.DataFrame({"age": pd.Series([30, True, "true"], dtype=object), "x": [1, 2, 3]})
-    with pytest.raises(ColumnError, match="written like another"):
+    with pytest.raises(ColumnError, match="look like another"):
         score(twins, danger={"age": {"true": 0}})
     with pytest.raises(ParameterError, match="two weights"):
         score(frame, danger={"age": {"30": 0, 30: 0}})

@@ -68,7 +68,7 @@ def test_a_copy_in_which_numbers_became_text_is_not_new():
     """One common value does not make the others comparable: 999 of 1,000 rows of this copy were called new."""
     original = pp.FrequencyTable.from_rows(["x"], [(1,), ("other",)], [999, 1])
     copy = pp.FrequencyTable.from_rows(["x"], [("1.0",), ("other",)], [999, 1])
-    with pytest.raises(ColumnError, match="written like another one of another type"):
+    with pytest.raises(ColumnError, match="look like another value of another type"):
         pp.repeated_records(copy, attributes=["x"], original=original)
 
 

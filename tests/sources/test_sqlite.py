@@ -83,7 +83,7 @@ def test_a_copied_query_keeps_its_texts(sqlite: sa.Engine) -> None:
     assert values(sql_table(sqlite, "copy"), "zip") == ["02138", "2138"]
 
 
-def test_an_unknown_column_is_no_constant(sqlite: sa.Engine) -> None:
+def test_an_unknown_column_is_not_read_as_a_constant(sqlite: sa.Engine) -> None:
     """SQLite reads "agee" as the text 'agee'; a misspelt quasi-identifier would look perfectly private."""
     run(sqlite, "CREATE TABLE t (age INT)", "INSERT INTO t VALUES (1), (2)")
     with pytest.raises(ColumnError, match="did you mean 'age'"):
@@ -95,7 +95,7 @@ def test_floats_keep_all_digits_in_the_fingerprint(sqlite: sa.Engine) -> None:
     assert sql_table(sqlite, "a").fingerprint() != sql_table(sqlite, "b").fingerprint()
 
 
-def test_text_that_is_no_unicode(sqlite: sa.Engine) -> None:
+def test_text_that_is_not_unicode(sqlite: sa.Engine) -> None:
     run(sqlite, "CREATE TABLE t AS SELECT CAST(x'ff' AS TEXT) AS a")
     with pytest.raises(SourceError):
         sql_table(sqlite, "t").frequencies(["a"])
@@ -118,7 +118,7 @@ def test_a_person_in_two_forms_counts_once(sqlite: sa.Engine) -> None:
 
 
 @pytest.mark.parametrize("place", ["untyped", "blobs", "view"])
-def test_a_number_and_its_text_are_no_two_people(sqlite: sa.Engine, place: str) -> None:
+def test_a_number_and_its_text_are_not_two_people(sqlite: sa.Engine, place: str) -> None:
     people = "VALUES ('Bern', 1001), ('Bern', '1001')"
     run(
         sqlite,
@@ -129,7 +129,7 @@ def test_a_number_and_its_text_are_no_two_people(sqlite: sa.Engine, place: str) 
         *[f"INSERT INTO {name} {people}" for name in ("untyped", "blobs", "numbers")],
     )
     assert sql_table(sqlite, "numbers").frequencies(["city"], unit="person").counts.tolist() == [1]
-    with pytest.raises(ColumnError, match="written like another one of another type"):
+    with pytest.raises(ColumnError, match="look like another value of another type"):
         sql_table(sqlite, place).frequencies(["city"], unit="person")
 
 
@@ -165,7 +165,7 @@ def test_wide_tables_are_published(sqlite: sa.Engine) -> None:
 
 
 @pytest.mark.parametrize(("columns", "refused"), [(31, False), (32, True)])
-def test_more_columns_than_sqlite_joins_are_refused_in_words(columns: int, refused: bool, tmp_path: Path) -> None:
+def test_more_columns_than_sqlite_joins_are_refused(columns: int, refused: bool, tmp_path: Path) -> None:
     engine = sa.create_engine(f"sqlite:///{tmp_path}/wide.sqlite")
     names = tuple(f"c{number}" for number in range(columns))
     with engine.begin() as connection:

@@ -24,7 +24,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import IntervalHierarchy, interval_hierarchy
 from privacy_plugin.frequency.numbers import exact
-from privacy_plugin.frequency.values import SUPPRESSED, Value, label, require_written_apart
+from privacy_plugin.frequency.values import SUPPRESSED, Value, label, require_unambiguous_values
 from privacy_plugin.metrics.privacy_score.weights import (
     GivenWeights,
     preset,
@@ -281,7 +281,7 @@ def _block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hiera
     if is_boolean(values):
         held = np.where(np.array([value is True for value in values])[codes], 0, -1).astype(np.int32)
         return _Block(column=name, codes=held[:, None], cardinalities=(1,), values=(True,))
-    require_written_apart(values, name)
+    require_unambiguous_values(values, name)
     return _plain(name, codes, values, notes=_number_notes(name, values))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from privacy_plugin.errors import ColumnError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
-from privacy_plugin.frequency.values import Value, key, require_written_apart
+from privacy_plugin.frequency.values import Value, key, require_unambiguous_values
 from privacy_plugin.metrics.generated_pair import require_common_value
 from privacy_plugin.metrics.presence.population_join import require_hierarchies
 from privacy_plugin.metrics.usability.coverage import Coverage, Domain, Hierarchies, domain_of
@@ -108,7 +108,7 @@ def _either(column: str, original: Sequence[Value], generated: Sequence[Value]) 
     """Take the values of both tables for leaves, if they have one in common and none is another one's text."""
     require_common_value(original, generated, column)
     either = list({key(value): value for value in (*original, *generated)}.values())
-    require_written_apart(either, column)
+    require_unambiguous_values(either, column)
     return domain_of(column, either, None)
 
 
