@@ -1,4 +1,4 @@
-"""What every hierarchy owes: cover, coarsen, keep missing and suppressed values apart, name nobody."""
+"""Every hierarchy covers, coarsens, keeps missing and suppressed values apart, and reveals no value."""
 
 from datetime import date
 from decimal import Decimal
@@ -115,7 +115,7 @@ def test_an_uncovered_value_is_not_named_by_generalize_either():
     assert "marker" not in str(caught.value)
 
 
-def test_searching_names_uncovered_values_when_asked():
+def test_reveal_lists_uncovered_values():
     data = pd.DataFrame({"disease": ["x", "marker1", "marker2"]})
     search = {"hierarchies": {"disease": BUILT["tree"]}, "requirements": [pp.require("k_anonymity", at_least=1)]}
     with pytest.raises(HierarchyError, match=r"2 value\(s\) of column 'disease'.*reveal=True") as caught:
@@ -134,7 +134,7 @@ def test_groups_that_python_calls_equal_stay_apart():
     assert len(levels.dictionaries[1]) == 3
 
 
-def test_levels_say_what_every_code_becomes():
+def test_levels_map_every_code():
     levels = BUILT["tree"].levels([None, "x", "y", "z"])
     assert levels.height == 2
     assert [levels.dictionaries[1][code] for code in levels.maps[1]] == [None, "a", "a", "b"]
@@ -216,12 +216,12 @@ def test_a_table_is_taken_exactly_when_every_level_is_a_function_of_the_one_belo
     ],
     ids=repr,
 )
-def test_a_malformed_specification_is_refused_in_our_own_words(specification):
+def test_a_malformed_specification_raises_our_error(specification):
     with pytest.raises((HierarchyError, ParameterError)):
         hierarchy_from_specification(specification)
 
 
-def test_an_option_that_maps_columns_to_weights_is_no_hierarchy():
+def test_an_option_that_maps_columns_to_weights_is_not_a_hierarchy():
     assert is_specification({"mask": {"length": 3}})
     assert is_specification({"file": "age.csv"})
     assert not is_specification({"file": 0.5})

@@ -44,7 +44,7 @@ def test_a_value_on_a_border_belongs_to_the_interval_that_begins_there(value, ex
     assert path(interval_hierarchy(start=0, stop=100, widths=[5, 20]), value) == expected
 
 
-def test_closed_ends_do_not_cover_what_lies_outside():
+def test_closed_ends_do_not_cover_values_outside():
     hierarchy = interval_hierarchy(start=0, stop=100, widths=[10], open_ends=False)
     assert hierarchy.path(99) == ("[90, 100)", "*")
     assert hierarchy.path(100) is None
@@ -55,7 +55,7 @@ def test_closed_ends_do_not_cover_what_lies_outside():
     "value",
     [True, "", "abc", "12a", "nan", float("inf"), "inf", date(2024, 1, 1), b"39", "1e999999999", "1e-999999999"],
 )
-def test_what_is_no_number_is_not_covered(value):
+def test_text_that_is_not_a_number_is_not_covered(value):
     assert interval_hierarchy(start=0, stop=100, widths=[10]).path(value) is None
 
 
@@ -135,7 +135,7 @@ def test_a_leap_day_in_every_form(value):
 
 
 @pytest.mark.parametrize("value", ["2023-02-29", "29.02.2024", "2024", "", "yesterday", 20240229, True])
-def test_what_is_no_date_is_not_covered(value):
+def test_text_that_is_not_a_date_is_not_covered(value):
     assert date_hierarchy().path(value) is None
 
 
@@ -148,7 +148,7 @@ def test_dates_are_written_in_other_ways_too():
 @pytest.mark.parametrize(
     "value", ["2024-02-29", "29.02.2023", "29.02.24", "29.02.2024 ", "29 Feb 2024", None, 29022024]
 )
-def test_what_is_not_written_so_is_not_covered(value):
+def test_text_in_another_date_format_is_not_covered(value):
     assert date_hierarchy(format="%d.%m.%Y").path(value) is None
 
 
@@ -171,7 +171,7 @@ def test_a_format_that_means_different_days_is_refused(wrong):
         (tree_hierarchy(["a"]), "it covers the listed values"),
     ],
 )
-def test_what_is_not_covered_is_told_beside_what_is(hierarchy, words):
+def test_the_error_describes_the_covered_values(hierarchy, words):
     with pytest.raises(HierarchyError, match="does not cover 1 value") as caught:
         hierarchy.levels(["marker"])
     assert words in str(caught.value)
@@ -256,6 +256,6 @@ def test_groups_whose_names_yaml_reads_as_something_else_are_refused(name):
         (100, 0, 10, "got start 100 and stop 0"),
     ],
 )
-def test_what_is_wrong_with_a_grid_is_named(start: int, stop: int, width: int, words: str) -> None:
+def test_the_error_names_the_wrong_grid_parameter(start: int, stop: int, width: int, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         interval_hierarchy(start=start, stop=stop, widths=[width])

@@ -108,7 +108,7 @@ def test_an_unreadable_file_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("separator", [";;", "", '"', "\n", "\r", None])
-def test_what_cannot_separate_is_refused(tmp_path, separator):
+def test_invalid_separators_are_refused(tmp_path, separator):
     with pytest.raises(ParameterError, match="separator must be a single character"):
         read_hierarchy(tmp_path / "missing.csv", separator=separator)
     with pytest.raises(ParameterError, match="separator must be a single character"):

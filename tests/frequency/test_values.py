@@ -113,7 +113,7 @@ def test_decimals_keep_all_their_digits() -> None:
     assert canonical(Decimal("1" * 40)) == int("1" * 40)
 
 
-def test_long_arrays_inside_of_containers_are_told_apart() -> None:
+def test_long_nested_arrays_stay_distinct() -> None:
     one = np.arange(2000)
     other = one.copy()
     other[1000] = -1
@@ -122,7 +122,7 @@ def test_long_arrays_inside_of_containers_are_told_apart() -> None:
         assert canonical(wrap(one)) == canonical(wrap(one.copy()))
 
 
-def test_long_arrays_are_told_apart() -> None:
+def test_long_arrays_stay_distinct() -> None:
     """Printed, both would be the same few numbers with dots between them."""
     one = np.zeros(5000)
     other = one.copy()

@@ -30,9 +30,9 @@ def frame(count: int = 40) -> pd.DataFrame:
     return pd.DataFrame(people(count), columns=COLUMNS)
 
 
-def found_in(told: str | bytes) -> list[str]:
+def found_in(output: str | bytes) -> list[str]:
     """Return the forms of markers that something written down holds, whatever its case."""
-    text = (told.decode("utf-8", "replace") if isinstance(told, bytes) else told).lower()
+    text = (output.decode("utf-8", "replace") if isinstance(output, bytes) else output).lower()
     return sorted({form for marker in MARKERS for form in _forms(marker) if form.lower() in text})
 
 

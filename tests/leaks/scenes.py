@@ -1,4 +1,4 @@
-"""Ways to fail: each makes a scene, the data and the rules of runs that cannot go well."""
+"""Failing scenes: the data and the policy of runs that must fail."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ def with_hierarchy(column: str, hierarchy: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What the doors are given: a path, a frame or `sql_table(...)`, and the rules; `calls` are Python's own.
+    """The input of entry points: a path, a frame or `sql_table(...)`, and the policy; `calls` are for Python only.
 
     `policy` is plain data, or the text of a policy file.
     """
@@ -49,27 +49,35 @@ class Scene:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
-    """A named way to fail, the doors at which it is tried, and words by which each shows that it failed in this way."""
+class Failure:
+    """A named failure, its entry points, and a part of the message that proves that it happened."""
 
     name: str
-    doors: tuple[str, ...]
-    says: str
+    entry_points: tuple[str, ...]
+    message: str
     scene: Callable[[Path], Scene]
     marks: tuple[Any, ...] = ()
 
 
-WAYS: list[Way] = []
+FAILURES: list[Failure] = []
 MARKS = {"great expectations": pytest.mark.great_expectations}
 
 
-def way(
-    *doors: str, says: str, marks: tuple[Any, ...] = ()
+def failure(
+    *entry_points: str, message: str, marks: tuple[Any, ...] = ()
 ) -> Callable[[Callable[[Path], Scene]], Callable[[Path], Scene]]:
-    """Add a way to fail, named like its function, to the table."""
+    """Register a failure under the name of its function."""
 
     def add(scene: Callable[[Path], Scene]) -> Callable[[Path], Scene]:
-        WAYS.append(Way(name=scene.__name__.replace("_", " "), doors=doors, says=says, scene=scene, marks=marks))
+        FAILURES.append(
+            Failure(
+                name=scene.__name__.replace("_", " "),
+                entry_points=entry_points,
+                message=message,
+                scene=scene,
+                marks=marks,
+            )
+        )
         return scene
 
     return add

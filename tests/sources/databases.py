@@ -1,4 +1,4 @@
-"""What the tests of databases tell and ask them directly."""
+"""Helpers that run statements directly in a database."""
 
 import sqlalchemy as sa
 

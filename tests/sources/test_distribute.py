@@ -1,4 +1,4 @@
-"""Tables made of distinct rows with a number beside each: values, types and order in every engine."""
+"""Tables of numbered rows keep values, types and order in every engine."""
 
 from collections import Counter
 from pathlib import Path
@@ -133,7 +133,7 @@ def test_examples_that_are_not_those_of_the_table_are_refused() -> None:
             match_row_numbers(FrequencyTable.from_rows(["q", "n"], rows), table)
 
 
-def test_what_is_expected_counts_equal_rows_together() -> None:
+def test_expected_frequencies_merge_equal_rows() -> None:
     table = FrequencyTable.from_rows(["q"], [("b",), ("a",), (None,)])
     rows = NumberedRows(
         table=table, lines=np.array([2, 1, 2]), number="n", numbers=np.array([5, 4, 5]), columns=("n", "q")

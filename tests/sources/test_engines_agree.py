@@ -91,7 +91,7 @@ def test_people_are_counted_once(engine: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_rows_of_nobody_are_refused(engine: str, tmp_path: Path) -> None:
+def test_rows_without_a_unit_are_refused(engine: str, tmp_path: Path) -> None:
     table = Table(
         kinds={"city": "text", "person": "text", "number": "float"},
         values={"city": ["a", "a", "b"], "person": ["p", None, None], "number": [NAN, None, 1.0]},

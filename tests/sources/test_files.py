@@ -84,7 +84,7 @@ def test_broken_csv(content: str | bytes, error: type[Exception], words: str, tm
     assert "marker" not in str(caught.value)
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_paths_that_are_not_files(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="does not exist"):
         open_source(tmp_path / "missing.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -102,7 +102,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["a[1].csv", "b*.csv", "c?.csv", "d'e.csv", "{f,g}.csv", "h i.csv", "k=5.csv", "%s.csv"]
 )
-def test_names_are_no_patterns(name: str, tmp_path: Path) -> None:
+def test_names_are_not_glob_patterns(name: str, tmp_path: Path) -> None:
     for other in ("a1.csv", "bb.csv", "cc.csv", "f.csv"):
         write(tmp_path, "a\nother\n", other)
     assert rows(write(tmp_path, "a\nmine\n", name)) == [("mine",)]
@@ -126,7 +126,7 @@ def test_parquet_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
 @pytest.mark.parametrize("present", [[1.0, 2.0], [0.0], [1.0, 1.0], [float("inf"), 1.0]])
-def test_statistics_do_not_hide_what_is_missing(present: list[float], kind: pa.DataType, tmp_path: Path) -> None:
+def test_statistics_do_not_hide_nan(present: list[float], kind: pa.DataType, tmp_path: Path) -> None:
     """Parquet's least and greatest values leave NaN out, and DuckDB believes that there is none."""
 
     def parquet(missing: float | None, name: str) -> Path:
@@ -144,7 +144,7 @@ def test_statistics_do_not_hide_what_is_missing(present: list[float], kind: pa.D
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_what_would_be_rounded_is_refused(nested: bool, tmp_path: Path) -> None:
+def test_parquet_values_that_duckdb_rounds_are_refused(nested: bool, tmp_path: Path) -> None:
     def parquet(values: list[Any], kind: pa.DataType, **options: Any) -> Path:
         array = pa.array(values, type=kind)
         if nested:
@@ -165,7 +165,7 @@ def test_what_would_be_rounded_is_refused(nested: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dotted", [pa.array([1_000, 2_000], type=pa.timestamp("ns")), pa.array(["x", "y"])])
-def test_a_column_with_a_dot_in_its_name_hides_no_rounding_in_another(dotted: pa.Array, tmp_path: Path) -> None:
+def test_a_dotted_column_name_does_not_hide_rounding(dotted: pa.Array, tmp_path: Path) -> None:
     """Both columns have the path a.b: two people's moments would become one."""
     inside = pa.array([{"b": 1_001}, {"b": 1_002}], type=pa.struct([("b", pa.timestamp("ns"))]))
     path = tmp_path / "data.parquet"

@@ -135,7 +135,7 @@ def test_engines_do_not_pretend_to_agree(tmp_path: Path) -> None:
     assert fingerprint("duckdb", tmp_path, BASE) == fingerprint("duckdb_relation", tmp_path, BASE)
 
 
-def test_index_and_chunks_take_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_and_chunks_do_not_change_the_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pd.DataFrame({"a": range(1000), "b": [f"v{i % 7}" for i in range(1000)]})
     original = open_source(frame).fingerprint()
     permuted = frame.sample(frac=1, random_state=3)
@@ -147,7 +147,7 @@ def test_index_and_chunks_take_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "é", 0, -5, 2**70, True, 0.5, 1e-7, 3.0, -0.0, NAN, float("inf"), None, b"x"])
-def test_short_cuts_write_what_the_long_way_writes(value: Any) -> None:
+def test_fast_cell_writers_equal_the_general_one(value: Any) -> None:
     assert _write_cells([value]) == [_write_cell(value)]
 
 

@@ -117,7 +117,7 @@ def test_spark_plans_an_aggregate(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", DATABASES)
-def test_of_a_population_in_the_same_database_only_what_the_table_shares(engine: str, tmp_path: Path) -> None:
+def test_only_shared_groups_of_a_population_are_read(engine: str, tmp_path: Path) -> None:
     few, everybody = pair(engine, FEW, TABLE, tmp_path)
     ran: list[tuple[str, Any]] = []
     sa.event.listen(few.bind, "after_cursor_execute", lambda c, u, text, given, *rest: ran.append((text, given)))

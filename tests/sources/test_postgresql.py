@@ -41,7 +41,7 @@ def test_collations_do_not_merge(postgresql: sa.Engine) -> None:
     assert source.recode(recoding, target="r").frequencies(["a", "b"]).counts.tolist() == [2, 1]
 
 
-def test_short_floats_are_what_they_are(postgresql: sa.Engine) -> None:
+def test_float4_values_are_exact(postgresql: sa.Engine) -> None:
     run(postgresql, "CREATE TABLE t (x real)", "INSERT INTO t VALUES (0.1), ('NaN'), (NULL), (0.1), (0.10000001)")
     table = sql_table(postgresql, "t").frequencies(["x"])
     elsewhere = pa.table({"x": pa.array([0.1, None, None, 0.1, 0.10000001], type=pa.float32())})
@@ -144,7 +144,7 @@ def test_nan_is_missing(postgresql: sa.Engine) -> None:
         "time '24:00'",
     ],
 )
-def test_times_that_python_has_not_are_refused_in_words(postgresql: sa.Engine, value: str) -> None:
+def test_times_that_python_cannot_represent_are_refused(postgresql: sa.Engine, value: str) -> None:
     run(postgresql, f"CREATE TABLE t AS SELECT {value} AS d, 1 AS k UNION ALL SELECT NULL, 2")
     source = sql_table(postgresql, "t")
     asked: list[Callable[[], Any]] = [
@@ -182,7 +182,7 @@ def test_an_hour_that_a_clock_shows_twice(postgresql: sa.Engine, zone: str) -> N
         assert values(recoded, "h") == ["0", "1", "2", "3", "4"]
 
 
-def test_a_type_of_another_schema_is_not_what_it_is_called(postgresql: sa.Engine) -> None:
+def test_a_type_of_another_schema_with_the_same_name(postgresql: sa.Engine) -> None:
     run(
         postgresql,
         "CREATE SCHEMA clinic",
@@ -231,7 +231,7 @@ def test_names_that_differ_only_in_quotes_are_two(postgresql: sa.Engine, order: 
 
 
 def test_a_target_whose_name_would_be_cut_off(postgresql: sa.Engine) -> None:
-    """PostgreSQL would take both names for the one of the other table, and replace that."""
+    """PostgreSQL would truncate both names to that of another table, and replace it."""
     other = "ä" * 31 + "x"
     run(postgresql, "CREATE TABLE t AS SELECT 1 AS a", f'CREATE TABLE "{other}" AS SELECT 2 AS a')
     table = sql_table(postgresql, "t")
@@ -298,7 +298,7 @@ def _held_rows(source: SqlTable) -> int:
         return held.row_count()
 
 
-def test_what_cannot_be_locked_is_read(postgresql: sa.Engine) -> None:
+def test_relations_that_cannot_be_locked_are_read(postgresql: sa.Engine) -> None:
     role = f"some_{postgresql.url.database}"
     run(
         postgresql,
@@ -338,8 +338,8 @@ def test_a_connection_that_commits_by_itself_holds_nothing(postgresql: sa.Engine
     engine.dispose()
 
 
-def test_a_driver_that_rounds_merges_nobody(postgresql: sa.Engine) -> None:
-    """Whoever wants no decimals has numeric read as float."""
+def test_a_driver_that_rounds_is_refused(postgresql: sa.Engine) -> None:
+    """Some applications make the driver read numeric as float."""
     run(postgresql, "CREATE TABLE t AS SELECT '0.1'::numeric AS a, 1 AS k UNION ALL SELECT '0.10000000000000000001', 2")
     rounding = sa.create_engine(postgresql.url)
 

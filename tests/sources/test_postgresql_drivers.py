@@ -57,9 +57,7 @@ def test_the_same_groups_and_fingerprints(postgresql: sa.Engine, older: sa.Engin
         "time '24:00'",
     ],
 )
-def test_times_that_psycopg2_would_write_like_others_are_refused(
-    postgresql: sa.Engine, older: sa.Engine, value: str
-) -> None:
+def test_times_that_psycopg2_would_merge_are_refused(postgresql: sa.Engine, older: sa.Engine, value: str) -> None:
     run(postgresql, f"CREATE TABLE t AS SELECT {value} AS d, 1 AS k")
     source = sql_table(older, "t")
     with pytest.raises(SourceError, match=r"years must be 1 to 9999.*'SELECT d::text") as caught:

@@ -195,7 +195,7 @@ class TestBareNames:
         assert sql_table(beside, "one").row_count() == 1
 
     @pytest.mark.parametrize("name", ["one", "three"])
-    def test_a_temporary_table_hides_no_release(self, beside: sa.Connection, name: str) -> None:
+    def test_a_temporary_table_that_shadows_the_target_is_refused(self, beside: sa.Connection, name: str) -> None:
         rows = sql_table(beside, name).row_count()
         with pytest.raises(ParameterError, match=r"a temporary table shadows|is the source itself"):
             sql_table(beside, name).publish("three", columns=["a"], verify=lambda copy: None)

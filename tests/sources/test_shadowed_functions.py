@@ -1,4 +1,4 @@
-"""Whoever may define functions in a database does not answer in its place."""
+"""User-defined functions cannot replace those of the database."""
 
 import re
 from pathlib import Path
@@ -94,7 +94,7 @@ def test_postgresql_counts_itself(shadowing: sa.Engine) -> None:
 
 
 @pytest.mark.postgres
-def test_a_search_path_before_postgresqls_own_names_is_refused(shadowing: sa.Engine) -> None:
+def test_a_search_path_before_pg_catalog_is_refused(shadowing: sa.Engine) -> None:
     with shadowing.connect() as connection:
         source = pp.sql_table(connection, "t")
         connection.exec_driver_sql("SET search_path = public, pg_catalog")
@@ -105,7 +105,7 @@ def test_a_search_path_before_postgresqls_own_names_is_refused(shadowing: sa.Eng
 
 
 @pytest.mark.postgres
-def test_a_temporary_type_is_not_taken_for_postgresqls_own(postgresql: sa.Engine) -> None:
+def test_a_temporary_type_does_not_shadow_pg_catalog(postgresql: sa.Engine) -> None:
     """PostgreSQL looks for types among temporary ones first, whatever the search path."""
     rows = "SELECT zip::bpchar(5), zip::numeric AS number, zip::varchar COLLATE blind AS cod, zip AS code"
     with postgresql.execution_options(isolation_level="REPEATABLE READ").connect() as connection:
@@ -140,7 +140,7 @@ def test_spark_counts_itself_or_refuses(spark: Any) -> None:
 
 
 @pytest.mark.spark
-def test_every_function_that_spark_is_asked_for_is_among_those_looked_at() -> None:
+def test_every_spark_function_that_is_called_is_checked() -> None:
     from privacy_plugin.sources.spark import session
 
     code = "".join(file.read_text() for file in Path(session.__file__).parent.glob("*.py"))

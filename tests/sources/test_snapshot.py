@@ -55,7 +55,7 @@ def test_a_running_transaction_cannot_become_a_snapshot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_a_file_that_changes_gives_no_answers(suffix: str, tmp_path: Path) -> None:
+def test_a_file_that_changes_is_refused(suffix: str, tmp_path: Path) -> None:
     path = LOADERS[suffix](PEOPLE, tmp_path)
     other = LOADERS[suffix](text_table(name=["Eve"]), tmp_path)
     source = open_source(path)

@@ -1,4 +1,4 @@
-"""Names of tables, what is none, and what errors say of a database."""
+"""Names of tables, invalid names, and error messages without secrets."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from tests.sources.databases import run
 from tests.sources.loading import shared_postgresql
 
 
-def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
+def test_properties_of_a_table(sqlite: sa.Engine) -> None:
     with sqlite.begin() as connection:
         connection.exec_driver_sql('CREATE TABLE "a""b" AS SELECT 1 AS x')
     table = sql_table(sqlite, 'main."a""b"')
@@ -27,7 +27,7 @@ def test_what_a_table_says_of_itself(sqlite: sa.Engine) -> None:
     assert sql_table(sqlite, sa.text("SELECT 1 AS x")).name is None
 
 
-def test_what_is_no_table(sqlite: sa.Engine) -> None:
+def test_objects_that_are_not_tables(sqlite: sa.Engine) -> None:
     with pytest.raises(SourceError, match="cannot read int as a table"):
         sql_table(sqlite, 5)
     with pytest.raises(SourceError, match="cannot use str as a database"):
@@ -73,7 +73,7 @@ def test_names(name: str, parts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "s.", ".t", "a.b.c.d", '"t', '"t"x', '""'])
-def test_names_that_are_none(name: str) -> None:
+def test_invalid_names(name: str) -> None:
     with pytest.raises(ParameterError):
         split_name(name)
 

@@ -84,14 +84,14 @@ def test_a_refusal_leaves_the_old_table(engine: str, tmp_path: Path) -> None:
         (["\ud800"], "cannot hold"),
     ],
 )
-def test_what_cannot_be_held_is_refused(engine: str, values: list[Any], words: str, tmp_path: Path) -> None:
+def test_values_without_a_column_type_are_refused(engine: str, values: list[Any], words: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](SOURCE, tmp_path))
     rows = FrequencyTable.from_rows(["x"], [(value,) for value in values])
     with pytest.raises(SourceError, match=words):
         source.write_rows(rows, target=target_of(engine, tmp_path), verify=id)
 
 
-def test_other_rows_than_those_that_were_drawn_are_noticed() -> None:
+def test_a_copy_with_other_rows_is_refused() -> None:
     check = check_arrival(FrequencyTable.from_rows(["x"], [(1,), (2,)]), id)
     check(open_source(pd.DataFrame({"x": [2, 1]})))
     for other in ([1, 2, 2], [1, 3], ["1", "2"]):

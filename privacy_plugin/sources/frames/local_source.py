@@ -120,9 +120,8 @@ class LocalSource(ABC):
         numbers = nw.new_series(wanted.number, wanted.numbers, nw.Int64, backend=nw.get_native_namespace(frame))
         repeated = nw.maybe_reset_index(frame[self._find_example_rows(wanted.table)[wanted.lines].tolist()])
         found = {name: repeated[name] for name in wanted.table.columns} | {wanted.number: numbers}
-        return repeated.select(
-            *[found[name] for name in wanted.columns]
-        ).to_native()  # polars would read names as patterns
+        # series, not names, which polars would read as patterns
+        return repeated.select(*[found[name] for name in wanted.columns]).to_native()
 
     def _find_example_rows(self, table: FrequencyTable) -> Integers:
         """Return one row of the frame for every distinct row of the table, so that values keep their types.

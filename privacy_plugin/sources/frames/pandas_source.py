@@ -158,8 +158,7 @@ def _canonical_categories(series: "pd.Series[Any]") -> Any:
         return None
     listed = categories.tolist()
     positions = {id(value): position for position, value in enumerate(listed)}
-    moved = [
-        positions.get(id(value), -1) for value in to_canonical_form(listed)
-    ]  # pandas writes -1 for what is missing
+    # pandas has the code -1 for missing values
+    moved = [positions.get(id(value), -1) for value in to_canonical_form(listed)]
     codes = np.array([*moved, -1])[series.cat.codes.to_numpy()]
     return pd.Categorical.from_codes(codes, categories=categories, ordered=series.cat.ordered)

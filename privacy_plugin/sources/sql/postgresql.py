@@ -109,9 +109,7 @@ class PostgresqlDialect(Dialect):
     def equality_term(self, origin: Origin, column: SqlColumn) -> Expression:
         """Compare exact types as they are (NaN as missing), and all others as text in the "C" collation."""
         expression: Expression = origin.column(column.name)
-        if (
-            column.type == "timestamptz"
-        ):  # in a local zone, Python treats the two hours as equal that a clock shows twice
+        if column.type == "timestamptz":  # in a local zone Python merges the two hours that a clock shows twice
             expression = self.functions.timezone(sa.literal_column("'UTC'"), expression)
         if (column.type in _EXACT and not column.read_as_text) or column.bytewise:
             return expression

@@ -63,9 +63,7 @@ class SqlRecoder:
             number = sa.func.coalesce(column.table.c.number, sa.literal_column(str(_MISSING)))
             joined = joined.join(new, new.c.v0 == number)
             texts[name], codes[name] = new.c.v1, new.c.v2
-        if (
-            recoding.combined_columns
-        ):  # a row without a combination is dropped here, and the later count of rows detects it
+        if recoding.combined_columns:  # a row without a combination is lost here; the later count of rows detects it
             combined = self._combinations_table(translator)
             columns, width = recoding.combined_columns, len(recoding.combined_columns)
             joined = joined.join(combined, sa.and_(*[combined.c[f"v{i}"] == codes[c] for i, c in enumerate(columns)]))

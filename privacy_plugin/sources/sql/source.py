@@ -155,9 +155,8 @@ class SqlTable:
                 connection = stack.enter_context(self._open_transaction())
                 chosen = [each._choose_columns(connection, columns) for each in (self, population)]
                 stored = all(each._is_stored(connection) for each in (self, population))
-                if not stored or not is_readable(
-                    self._dialect, *chosen
-                ):  # a copy of a view may change types, as in SQLite
+                # a copy of a view may change types, as in SQLite
+                if not stored or not is_readable(self._dialect, *chosen):
                     return None
                 sides = group_sides(self._dialect, (self._origin, chosen[0]), (population._origin, chosen[1]))
                 renamed = rename_sides(connection, self._dialect, sides, columns, meaning, stack)

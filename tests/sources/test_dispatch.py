@@ -1,4 +1,4 @@
-"""What can be opened, what cannot, and what is imported on the way."""
+"""Dispatch: supported and unsupported data, and the libraries that are imported."""
 
 import subprocess
 import sys
@@ -48,12 +48,12 @@ class Frame(pd.DataFrame):
     """A frame with habits of its own, as geopandas has."""
 
 
-def test_subclasses_are_what_they_derive_from() -> None:
+def test_subclasses_open_like_their_base() -> None:
     assert open_source(Frame({"a": [1]})).engine == "pandas"
 
 
 @pytest.mark.parametrize("data", [None, 5, [1, 2], {"a": [1]}, np.zeros(3), pd.Series([1]), pl.Series([1]), object()])
-def test_what_is_no_table(data: Any) -> None:
+def test_objects_that_are_not_tables(data: Any) -> None:
     with pytest.raises(SourceError, match="cannot read data of type"):
         open_source(data)
 
@@ -65,7 +65,7 @@ def test_sqlalchemy_needs_an_engine() -> None:
             open_source(data)
 
 
-def test_names_must_be_texts_and_differ() -> None:
+def test_names_must_be_distinct_strings() -> None:
     with pytest.raises(ColumnError, match="column 2 of 2 is not a string"):
         open_source(pd.DataFrame({"a": [1], 5: [2]}))
     with pytest.raises(ColumnError, match="more than one column named 'a'"):
@@ -98,7 +98,7 @@ def test_a_frequency_table_is_a_source() -> None:
         source.frequencies(["a"], unit="person")
 
 
-def test_people_are_counted_by_a_column_of_what_was_counted() -> None:
+def test_people_are_counted_by_a_column_of_a_frequency_table() -> None:
     frame = pd.DataFrame({"a": [1, 1, 1, 2], "b": [2, 3, 3, 3], "p": ["x", "x", "y", "y"]})
     source = open_source(open_source(frame).frequencies(["a", "b", "p"]))
     for columns in (["a"], ["b"], ["a", "b"]):
@@ -107,7 +107,7 @@ def test_people_are_counted_by_a_column_of_what_was_counted() -> None:
         assert (found.unit, found.dictionaries) == (wanted.unit, wanted.dictionaries)
 
 
-def test_people_once_counted_cannot_be_counted_otherwise() -> None:
+def test_counts_of_people_cannot_be_regrouped() -> None:
     frame = pd.DataFrame({"a": [1, 1], "b": [2, 3], "p": ["x", "x"]})
     table = frequency_table(frame, ["a", "b"], unit="p")
     assert frequency_table(table, ["a", "b"], unit="p") is table
@@ -254,7 +254,7 @@ class TestSpark:
             """(map('k', CAST(1 AS variant))), (map('k', CAST('1' AS variant)))""",
         ],
     )
-    def test_text_that_does_not_tell_values_apart(self, spark: Any, values: str) -> None:
+    def test_types_whose_text_is_ambiguous_are_refused(self, spark: Any, values: str) -> None:
         source = open_source(spark.sql(f"SELECT 1 AS k, * FROM VALUES {values} AS t(x)"))
         asked: list[Callable[[], Any]] = [
             lambda: source.frequencies(["x"]),
@@ -285,7 +285,7 @@ class TestSpark:
             """(array(TIMESTAMP '2024-10-27 02:30:00+02:00')), (array(TIMESTAMP '2024-10-27 02:30:00+01:00'))""",
         ],
     )
-    def test_values_are_told_apart_in_every_session(self, spark: Any, values: str) -> None:
+    def test_values_stay_distinct_in_every_session(self, spark: Any, values: str) -> None:
         frame = spark.sql(f"SELECT * FROM VALUES {values} AS t(x)")
         source, before = open_source(frame), open_source(frame).fingerprint()
         found = source.frequencies(["x"])
@@ -303,7 +303,7 @@ class TestSpark:
             spark.conf.unset("spark.sql.legacy.timeParserPolicy")
 
     @pytest.mark.parametrize("value", ["x", "array(x)", "named_struct('a', x)", "map(x, x)"])
-    def test_bytes_that_are_no_text_do_not_become_one(self, spark: Any, value: str) -> None:
+    def test_bytes_that_are_not_utf8_are_not_merged(self, spark: Any, value: str) -> None:
         """Spark's own JSON writes all of them as one and the same character."""
         frame = spark.sql(f"SELECT {value} AS x FROM (SELECT CAST(x AS string) AS x FROM VALUES (X'FF'), (X'FE') t(x))")
         source = open_source(frame)

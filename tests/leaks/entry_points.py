@@ -1,4 +1,4 @@
-"""The doors: each lets a scene fail, and returns what it was told and whether anything was let through."""
+"""The entry points: each runs a failing scene and returns its output and whether anything was released."""
 
 import json
 import traceback
@@ -33,8 +33,8 @@ from tests.leaks.scenes import Scene
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """What a door said, and how many of its attempts failed."""
+class Output:
+    """The output of an entry point, and how many of its attempts failed."""
 
     texts: list[str]
     failures: int
@@ -64,8 +64,8 @@ class Rooms:
                     yield path.read_bytes()
 
 
-def python(scene: Scene, rooms: Rooms) -> Told:
-    """Call the functions; an exception is told with its causes and contexts, as Python prints it."""
+def python(scene: Scene, rooms: Rooms) -> Output:
+    """Call the functions; an exception is output with its causes and contexts, as Python prints it."""
     texts: list[str] = []
     failures = 0
     for call in (*_calls(scene, rooms), *scene.calls):
@@ -78,7 +78,7 @@ def python(scene: Scene, rooms: Rooms) -> Told:
             if isinstance(answer, pp.Verdict):
                 failures += not answer.passed
                 texts += [json.dumps(answer.to_dict()), *answer.reasons]
-    return Told(texts=texts, failures=failures)
+    return Output(texts=texts, failures=failures)
 
 
 def _calls(scene: Scene, rooms: Rooms) -> Iterator[Callable[[], Any]]:
@@ -138,7 +138,7 @@ def _ledger(scene: Scene) -> Any:
     return pp.using_ledger(scene.ledger) if scene.ledger else nullcontext()
 
 
-def command_line(scene: Scene, rooms: Rooms) -> Told:
+def command_line(scene: Scene, rooms: Rooms) -> Output:
     """Run the commands, for people and for programs."""
     policy, texts, failures = rooms.policy_file(scene), [], 0
     data = _addressed(scene)
@@ -161,7 +161,7 @@ def command_line(scene: Scene, rooms: Rooms) -> Told:
         texts += [result.stdout, result.stderr]
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             texts.append("".join(traceback.format_exception(result.exception)))
-    return Told(texts=texts, failures=failures)
+    return Output(texts=texts, failures=failures)
 
 
 def _addressed(scene: Scene) -> list[Any]:
@@ -171,7 +171,7 @@ def _addressed(scene: Scene) -> list[Any]:
     return ["--url", address, "--table", scene.data.name.replace('"', "")]
 
 
-def dagster(scene: Scene, rooms: Rooms) -> Told:
+def dagster(scene: Scene, rooms: Rooms) -> Output:
     """Run what is judged as it is, what is anonymized, and both releases; compute logs are what steps print."""
     rules = pp.Policy.load(rooms.policy_file(scene))
 
@@ -194,7 +194,7 @@ def dagster(scene: Scene, rooms: Rooms) -> Told:
         records = instance.get_records_for_run(result.run_id).records
         texts = [serialize_value(record.event_log_entry) for record in records]
         texts += [record.event_log_entry.user_message for record in records]
-    return Told(texts=texts, failures=0 if result.success else 1)
+    return Output(texts=texts, failures=0 if result.success else 1)
 
 
 def _steps(scene: Scene, rules: pp.Policy) -> list[Any]:
@@ -235,7 +235,7 @@ def _resources(scene: Scene, rooms: Rooms) -> dict[str, Any]:
     return found
 
 
-def great_expectations(scene: Scene, rooms: Rooms) -> Told:
+def great_expectations(scene: Scene, rooms: Rooms) -> Output:
     """Run the policy as a checkpoint of a project that keeps its results and draws its documents."""
     import great_expectations as gx
 
@@ -246,10 +246,10 @@ def great_expectations(scene: Scene, rooms: Rooms) -> Told:
     with _ledger(scene):
         outcome = validate(rules, scene.data, population=scene.population, context=context)
     results = [json.dumps(result.to_json_dict()) for result in outcome.results]
-    return Told(texts=[json.dumps(outcome.to_dict()), repr(outcome), *results], failures=int(not outcome.success))
+    return Output(texts=[json.dumps(outcome.to_dict()), repr(outcome), *results], failures=int(not outcome.success))
 
 
-DOORS: dict[str, Callable[[Scene, Rooms], Told]] = {
+ENTRY_POINTS: dict[str, Callable[[Scene, Rooms], Output]] = {
     "python": python,
     "command line": command_line,
     "dagster": dagster,

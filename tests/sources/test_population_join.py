@@ -127,7 +127,7 @@ def test_sqlite_compares_neither_by_collation_nor_by_affinity() -> None:
         pp.k_map(visits, population=numbers, quasi_identifiers=["code"])
 
 
-def test_duckdb_compares_bytes_whatever_the_session_says() -> None:
+def test_duckdb_compares_bytes_whatever_the_session_collation() -> None:
     connection = duckdb.connect()
     connection.execute("SET default_collation = 'nocase'")
     connection.execute("CREATE TABLE visits AS SELECT 'Ann' AS name UNION ALL SELECT 'ann'")

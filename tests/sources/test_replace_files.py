@@ -1,4 +1,4 @@
-"""Files are put in the place of others, all of them or none."""
+"""Several files are replaced together or not at all."""
 
 from pathlib import Path
 

@@ -1,9 +1,9 @@
-"""Levels in words: what a person reads of a generalization, at every door."""
+"""Descriptions of hierarchy levels."""
 
 from privacy_plugin.frequency.hierarchy_builders import date_hierarchy, interval_hierarchy, tree_hierarchy
 
 
-def test_levels_are_told_by_rule_and_never_by_value() -> None:
+def test_levels_are_described_by_their_rule() -> None:
     assert interval_hierarchy(start=0, stop=100, widths=[5, 20]).describe_level(2) == "intervals of width 20"
     assert interval_hierarchy(boundaries=[[0, 5, 30]]).describe_level(1) == "2 intervals"
     assert date_hierarchy().describe_level(1) == "the month"

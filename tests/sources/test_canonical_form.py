@@ -1,4 +1,4 @@
-"""Values that are judged as one are released in one form: people who differ in it alone could be told apart by it."""
+"""Values that are counted as one are released in one form, so that the form identifies nobody."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -75,7 +75,7 @@ def test_floats(engine: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", TYPED)
-def test_floats_beside_what_is_recoded(engine: str, tmp_path: Path) -> None:
+def test_floats_of_columns_without_a_mapping(engine: str, tmp_path: Path) -> None:
     data = LOADERS[engine](FLOATS, tmp_path)
     recoding = Recoding(keep=("weight", "rest"), mappings={"rest": {"a": "*"}})
     target = target_of(engine, tmp_path, "recoded")
@@ -147,7 +147,7 @@ def test_columns_of_arrow() -> None:
     assert published.schema.equals(data.schema)
 
 
-def test_floats_inside_of_others_in_polars() -> None:
+def test_nested_floats_in_polars() -> None:
     """They differ when they are judged, as in all other frames: polars itself would call [0.0] and [-0.0] equal."""
     for value in (lambda x: [x], lambda x: {"a": x}, lambda x: [{"a": [x]}]):
         frame = pl.DataFrame({"x": [value(0.0), value(-0.0), value(NAN), value(None)]})
@@ -237,7 +237,7 @@ def test_nested_values_of_spark() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Int64", "UInt8", "Float32", "boolean"])
-def test_nothing_is_stored_under_what_was_made_missing(kind: str) -> None:
+def test_nullable_columns_store_nothing_under_missing_values(kind: str) -> None:
     """Pandas keeps the values of cells that are set to missing, and a pickled frame takes them along."""
     data = pd.DataFrame({"x": pd.array([1, 0, 1, 1], dtype=kind)})
     data.loc[[0, 3], "x"] = pd.NA
@@ -247,14 +247,14 @@ def test_nothing_is_stored_under_what_was_made_missing(kind: str) -> None:
     assert stored.dtype == kind
 
 
-def test_rows_that_are_left_out_decide_no_form() -> None:
+def test_removed_rows_do_not_decide_the_form() -> None:
     data = pd.DataFrame({"x": pd.Series([39.0, 39, None, float("nan")], dtype=object), "kept": ["y", "n", "n", "y"]})
     suppressed = {"suppressed_columns": ("kept",), "suppressed": frozenset({("n",)}), "suppression": "drop"}
     recoded = open_source(data).recode(Recoding(keep=("x", "kept"), mappings={}, **suppressed))
     assert sorted(map(repr, recoded["x"])) == ["39.0", "nan"]
 
 
-def test_days_of_arrow_have_no_hours() -> None:
+def test_date64_values_of_arrow_lose_their_hours() -> None:
     moments = pa.array([18_000_000, 80_000_000, -1], pa.int64()).view(pa.date64())
     published = released(pa.table({"x": moments}))
     assert set(published.column("x").cast(pa.int64()).to_pylist()) == {0, -86_400_000}
@@ -272,7 +272,7 @@ class Weight(pa.ExtensionType):
         return cls()
 
 
-def test_floats_of_a_type_of_its_own_in_arrow() -> None:
+def test_floats_in_arrow_extension_types() -> None:
     stored = pa.array([0.0, -0.0, NAN, None])
     data = pa.table({"x": pa.ExtensionArray.from_storage(Weight(), stored)})
     published = released(data)

@@ -1,4 +1,4 @@
-"""The types of what is written list no values: those of rows that were left out would be among them."""
+"""Released types list no values: an enumeration would list those of removed rows."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def _told_by_types(engine: sa.Engine, table: str) -> str:
 
 
 @pytest.mark.parametrize("database", ["duckdb", "postgresql"])
-def test_no_type_lists_values_of_rows_that_were_left_out(database: str) -> None:
+def test_released_types_list_no_values_of_removed_rows(database: str) -> None:
     """Made of all values of a column, an enumeration goes on naming those that a generalization dropped."""
     engine = _with_enumerations(database)
     source = sql_table(engine, "judged")
@@ -102,7 +102,7 @@ def test_no_type_lists_values_of_rows_that_were_left_out(database: str) -> None:
     assert recoded.fingerprint(unchanged) == source.fingerprint(unchanged)
 
 
-def test_no_type_of_a_relation_lists_values_of_rows_that_were_left_out() -> None:
+def test_released_types_of_relations_list_no_values_of_removed_rows() -> None:
     with _with_enumerations("duckdb").connect() as connection:
         raw: Any = connection.connection.driver_connection
         source = open_source(raw.table("judged"))
@@ -115,7 +115,7 @@ def test_no_type_of_a_relation_lists_values_of_rows_that_were_left_out() -> None
         assert released.fetchall() == raw.table("judged").fetchall()
 
 
-def test_an_enumeration_is_recognized_as_the_text_that_is_released() -> None:
+def test_an_enumeration_and_its_released_text_have_one_fingerprint() -> None:
     engine = _with_enumerations("postgresql")
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE texts AS SELECT 'flu'::text AS plain")

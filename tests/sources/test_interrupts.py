@@ -113,7 +113,7 @@ def terminating() -> Iterator[Callable[[int, Any], None]]:
 @pytest.mark.postgres
 @pytest.mark.usefixtures("terminating")
 @pytest.mark.parametrize("question", ["frequencies", "snapshot", "publish"])
-def test_a_server_of_postgresql_works_on_for_nobody(postgresql: sa.Engine, question: str) -> None:
+def test_an_interrupt_cancels_the_query_on_a_postgresql_server(postgresql: sa.Engine, question: str) -> None:
     pairs = "SELECT mod(x + y, 7) AS a FROM generate_series(1, 3000000) x, generate_series(1, 3000000) y"
     working = "FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()"
 
@@ -136,7 +136,7 @@ def test_a_server_of_postgresql_works_on_for_nobody(postgresql: sa.Engine, quest
     assert not asked("SELECT relname FROM pg_class WHERE relname LIKE 'privacy_plugin%%'")
 
 
-def test_what_the_handler_of_the_signal_raises_is_what_arrives(terminating: Callable[[int, Any], None]) -> None:
+def test_the_exception_of_the_signal_handler_is_raised(terminating: Callable[[int, Any], None]) -> None:
     connection = duckdb.connect()
     relation = DuckDBRelation(connection.sql(HOURS))
     with pressed(signal.SIGTERM, connection.interrupt), pytest.raises(EndedError):
@@ -167,7 +167,7 @@ def test_a_handler_set_meanwhile_stays() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_other_threads_have_no_handler_to_set() -> None:
+def test_other_threads_set_no_signal_handler() -> None:
     def work() -> str:
         with interruptible(lambda: None):
             return "done"

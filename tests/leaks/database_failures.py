@@ -1,4 +1,4 @@
-"""Ways to fail in databases: drivers quote values, statements and parameters in their errors."""
+"""Failures in databases: drivers quote values, statements and parameters in their errors."""
 
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 import privacy_plugin as pp
 from tests.engines import postgresql_database
-from tests.leaks.doors import engine_at
+from tests.leaks.entry_points import engine_at
+from tests.leaks.frame_failures import complain
 from tests.leaks.markers import AGE, COLUMNS, DISEASE, NAME, ZIP, people
-from tests.leaks.scenes import Scene, policy, way
-from tests.leaks.ways_with_frames import complain
+from tests.leaks.scenes import Scene, failure, policy
 
 EVERYWHERE = ("python", "command line", "dagster", "great expectations")
 POSTGRES = (pytest.mark.postgres,)
@@ -34,12 +34,12 @@ def seen(engine: sa.Engine, *, view: str, **terms: str) -> Any:
     return pp.sql_table(engine, view)
 
 
-@way(*EVERYWHERE, says="k-anonymity is 1")
+@failure(*EVERYWHERE, message="k-anonymity is 1")
 def sqlite_values_outside_a_hierarchy(folder: Path) -> Scene:
     return Scene(data=pp.sql_table(filled(engine_at(folder)), "visits"))
 
 
-@way(*EVERYWHERE, says="OperationalError")
+@failure(*EVERYWHERE, message="OperationalError")
 def sqlite_text_that_is_no_utf_8(folder: Path) -> Scene:
     """Its driver quotes the whole text that it could not decode."""
     engine = filled(engine_at(folder))
@@ -49,18 +49,18 @@ def sqlite_text_that_is_no_utf_8(folder: Path) -> Scene:
     return Scene(data=pp.sql_table(engine, "visits"))
 
 
-@way("python", "command line", says="OperationalError")
+@failure("python", "command line", message="OperationalError")
 def sqlite_a_sum_that_overflows(folder: Path) -> Scene:
     engine = filled(engine_at(folder))
     return Scene(data=seen(engine, view="seen", age=f"abs(CASE age WHEN {AGE} THEN -9223372036854775808 ELSE age END)"))
 
 
-@way("python", "command line", says="OperationalError")
+@failure("python", "command line", message="OperationalError")
 def sqlite_text_that_is_no_json(folder: Path) -> Scene:
     return Scene(data=seen(filled(engine_at(folder)), view="seen", zip="json_extract(zip, '$.a')"))
 
 
-@way("python", "great expectations", says="k-anonymity is 1")
+@failure("python", "great expectations", message="k-anonymity is 1")
 def sqlite_types_that_do_not_fit_their_values(folder: Path) -> Scene:
     """SQLAlchemy converts what it reads, and quotes what it cannot convert."""
     engine = filled(engine_at(folder), age="TEXT")
@@ -90,7 +90,7 @@ class Refusing(sa.types.TypeDecorator[Any]):
         raise ValueError(f"{value!r} cannot be read")
 
 
-@way("python", "dagster", "great expectations", says="OperationalError")
+@failure("python", "dagster", "great expectations", message="OperationalError")
 def sqlite_a_function_of_the_host_that_raises(folder: Path) -> Scene:
     engine = filled(engine_at(folder))
 
@@ -101,7 +101,7 @@ def sqlite_a_function_of_the_host_that_raises(folder: Path) -> Scene:
     return Scene(data=seen(engine, view="seen", zip="checked(zip)"))
 
 
-@way("python", "command line", "dagster", says="OperationalError")
+@failure("python", "command line", "dagster", message="OperationalError")
 def sqlite_a_target_that_refuses_rows(folder: Path) -> Scene:
     """What a run would replace is a view, and a trigger quotes what is written."""
     engine = filled(engine_at(folder))
@@ -111,7 +111,7 @@ def sqlite_a_target_that_refuses_rows(folder: Path) -> Scene:
     return Scene(data=pp.sql_table(engine, "visits"))
 
 
-@way(*EVERYWHERE, says="more rows than people in the population")
+@failure(*EVERYWHERE, message="more rows than people in the population")
 def sqlite_a_population_that_lacks_people(folder: Path) -> Scene:
     engine = filled(filled(engine_at(folder)), people()[:-1], table="population")
     return Scene(
@@ -121,7 +121,7 @@ def sqlite_a_population_that_lacks_people(folder: Path) -> Scene:
     )
 
 
-@way("python", "great expectations", says="OperationalError")
+@failure("python", "great expectations", message="OperationalError")
 def sqlite_a_query_with_values_that_cannot_run(folder: Path) -> Scene:
     engine = filled(engine_at(folder))
     table = sa.table("visits", *(sa.column(name) for name in [*COLUMNS, "nothing"]))
@@ -137,50 +137,50 @@ def sqlite_a_query_with_values_that_cannot_run(folder: Path) -> Scene:
     return Scene(data=pp.sql_table(engine, queries[0]), calls=calls)
 
 
-@way("python", "command line", "dagster", says="ConversionException")
+@failure("python", "command line", "dagster", message="ConversionException")
 def duckdb_text_that_is_no_number(folder: Path) -> Scene:
     return Scene(data=seen(filled(engine_at(folder, "duckdb")), view="seen", age="CAST(zip AS INTEGER)"))
 
 
-@way("python", "command line", says="InvalidInputException")
+@failure("python", "command line", message="InvalidInputException")
 def duckdb_text_that_is_no_date(folder: Path) -> Scene:
     return Scene(data=seen(filled(engine_at(folder, "duckdb")), view="seen", age="strptime(disease, '%Y')"))
 
 
-@way("python", "command line", says="ConversionException")
+@failure("python", "command line", message="ConversionException")
 def duckdb_a_number_too_large(folder: Path) -> Scene:
     return Scene(data=seen(filled(engine_at(folder, "duckdb")), view="seen", age="CAST(age AS SMALLINT)"))
 
 
-@way(*EVERYWHERE, says="InvalidInputException")
+@failure(*EVERYWHERE, message="InvalidInputException")
 def duckdb_an_error_of_the_view_itself(folder: Path) -> Scene:
     term = f"CASE WHEN zip = '{ZIP}' THEN error('bad zip ' || zip || ' of ' || disease) ELSE zip END"
     return Scene(data=seen(filled(engine_at(folder, "duckdb")), view="seen", zip=term))
 
 
-@way("python", "command line", "dagster", says="more rows than people in the population")
+@failure("python", "command line", "dagster", message="more rows than people in the population")
 def duckdb_a_population_that_lacks_people(folder: Path) -> Scene:
     engine = filled(filled(engine_at(folder, "duckdb")), people()[:-1], table="population")
     rules = policy({"k_map": {"at_least": 2}}, {"journalist_risk": {"at_most": 0.5}}, population="population")
     return Scene(data=pp.sql_table(engine, "visits"), policy=rules, population="population")
 
 
-@way(*EVERYWHERE, says="SQLSTATE 22P02", marks=POSTGRES)
+@failure(*EVERYWHERE, message="SQLSTATE 22P02", marks=POSTGRES)
 def postgresql_text_that_is_no_number(folder: Path) -> Scene:
     return Scene(data=seen(filled(postgresql_database()), view="seen", age="CAST(zip AS INTEGER)"))
 
 
-@way("python", "command line", says="SQLSTATE 22012", marks=POSTGRES)
+@failure("python", "command line", message="SQLSTATE 22012", marks=POSTGRES)
 def postgresql_division_by_zero(folder: Path) -> Scene:
     return Scene(data=seen(filled(postgresql_database()), view="seen", age=f"age / (age - {AGE})"))
 
 
-@way("python", "command line", says="SQLSTATE 22003", marks=POSTGRES)
+@failure("python", "command line", message="SQLSTATE 22003", marks=POSTGRES)
 def postgresql_a_number_too_large(folder: Path) -> Scene:
     return Scene(data=seen(filled(postgresql_database()), view="seen", age="CAST(age * 4 AS INTEGER)"))
 
 
-@way(*EVERYWHERE, says="SQLSTATE P0001", marks=POSTGRES)
+@failure(*EVERYWHERE, message="SQLSTATE P0001", marks=POSTGRES)
 def postgresql_a_function_that_tells_all(folder: Path) -> Scene:
     """Message, detail, hint, notice and warning quote the row."""
     engine = filled(postgresql_database())
@@ -198,7 +198,7 @@ def postgresql_a_function_that_tells_all(folder: Path) -> Scene:
     return Scene(data=seen(engine, view="seen", zip=f"CASE WHEN zip = '{ZIP}' THEN tell(zip) ELSE zip END"))
 
 
-@way("python", "command line", "dagster", says="SQLSTATE 22P02", marks=POSTGRES)
+@failure("python", "command line", "dagster", message="SQLSTATE 22P02", marks=POSTGRES)
 def postgresql_a_target_whose_constraint_is_violated(folder: Path) -> Scene:
     """A domain that generalized values do not meet, and a trigger that sees every new table."""
     engine = filled(postgresql_database())

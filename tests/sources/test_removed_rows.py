@@ -115,7 +115,7 @@ class Place(pa.ExtensionType):
         return cls()
 
 
-def test_nothing_is_stored_under_a_missing_value_of_somebodys_own_type() -> None:
+def test_nothing_is_stored_inside_a_missing_extension_value() -> None:
     data = pa.table({"x": pa.ExtensionArray.from_storage(Place(), _RECORD)})
     published = _published(open_source(data), ("x",))
     stored = pa.chunked_array([chunk.storage for chunk in published.column("x").chunks])
@@ -123,7 +123,7 @@ def test_nothing_is_stored_under_a_missing_value_of_somebodys_own_type() -> None
     assert all(SECRET.encode() not in bytes(part) for chunk in stored.chunks for part in chunk.buffers() if part)
 
 
-def test_lists_of_no_width_are_copied() -> None:
+def test_fixed_size_lists_of_size_zero_are_copied() -> None:
     """Arrow divides by the width of what it is given, which ends the process."""
     lists = pa.array([[], None, []], type=pa.list_(pa.int32(), 0))
     published = _published(open_source(pa.table({"x": lists})), ("x",))
@@ -139,7 +139,7 @@ def test_a_slice_that_arrow_casts_wrongly_is_refused() -> None:
 
 @pytest.mark.parametrize("case", HIDDEN)
 @pytest.mark.parametrize("frame", ["arrow", "arrow, sliced", "pandas", "polars"])
-def test_nothing_is_stored_under_what_is_missing(case: str, frame: str) -> None:
+def test_nothing_is_stored_inside_missing_values(case: str, frame: str) -> None:
     """A record, list or map that is missing may still have values, which no row shows."""
     stored = HIDDEN[case]
     data: Any = pa.table({"x": pa.concat_arrays([stored, stored])})
@@ -173,7 +173,7 @@ UNCOPIED = {
 
 @pytest.mark.parametrize("case", UNCOPIED)
 @pytest.mark.parametrize("frame", ["arrow", "pandas"])
-def test_what_arrow_cannot_copy_is_counted_and_refused_in_words(case: str, frame: str) -> None:
+def test_types_that_arrow_cannot_copy_are_counted_but_not_published(case: str, frame: str) -> None:
     data = pa.table({"x": UNCOPIED[case]})
     if frame == "pandas":
         data = pd.DataFrame({"x": pd.arrays.ArrowExtensionArray(data.column("x"))})
@@ -204,7 +204,7 @@ WRITINGS: dict[str, Callable[[Source, tuple[str, ...]], Any]] = {
 
 @pytest.mark.spark
 @pytest.mark.parametrize("writing", WRITINGS)
-def test_what_spark_keeps_beside_a_column_stays_behind(writing: str) -> None:
+def test_metadata_of_spark_columns_is_not_released(writing: str) -> None:
     """An indexer of Spark's writes all labels of a column into its metadata."""
     from pyspark.sql import functions
 

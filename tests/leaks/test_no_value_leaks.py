@@ -1,4 +1,4 @@
-"""Forty and more ways to fail, tried at every door: nothing that is written down holds a value of the table."""
+"""Over forty failures at every entry point: no output contains a value of the table."""
 
 import base64
 import html
@@ -12,22 +12,27 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.leaks import ways_with_databases, ways_with_files, ways_with_frames, ways_with_rules  # noqa: F401
-from tests.leaks.doors import DOORS, Rooms
+from tests.leaks import database_failures, file_failures, frame_failures, policy_failures  # noqa: F401
+from tests.leaks.entry_points import ENTRY_POINTS, Rooms
 from tests.leaks.markers import AGE, DISEASE, NAME, ZIP, found_in
-from tests.leaks.scenes import MARKS, WAYS, Way
+from tests.leaks.scenes import FAILURES, MARKS, Failure
 
 CASES = [
-    pytest.param(way, door, id=f"{door}: {way.name}", marks=[*way.marks, *([MARKS[door]] if door in MARKS else [])])
-    for way in WAYS
-    for door in way.doors
+    pytest.param(
+        failure,
+        entry_point,
+        id=f"{entry_point}: {failure.name}",
+        marks=[*failure.marks, *([MARKS[entry_point]] if entry_point in MARKS else [])],
+    )
+    for failure in FAILURES
+    for entry_point in failure.entry_points
 ]
 
 
-@pytest.mark.parametrize(("way", "door"), CASES)
-def test_no_value_is_told(
-    way: Way,
-    door: str,
+@pytest.mark.parametrize(("failure", "entry_point"), CASES)
+def test_no_value_leaks(
+    failure: Failure,
+    entry_point: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -35,7 +40,7 @@ def test_no_value_is_told(
 ) -> None:
     """Exceptions, output, events, results, pages, logs, warnings, files and what is left behind are searched."""
     rooms = Rooms(tmp_path)
-    scene = way.scene(rooms.given)  # engines start here, with temporary files of their own
+    scene = failure.scene(rooms.given)  # engines start here, with temporary files of their own
     monkeypatch.setenv("TMPDIR", str(rooms.temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(rooms.temporary))
     monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key of the tests' own, long enough")
@@ -44,10 +49,10 @@ def test_no_value_is_told(
     capfd.readouterr()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        told = DOORS[door](scene, rooms)
-    assert told.failures
-    assert way.says in "\n".join(told.texts)
-    searched: list[str | bytes] = [*told.texts, *capfd.readouterr(), *(str(each.message) for each in warned)]
+        output = ENTRY_POINTS[entry_point](scene, rooms)
+    assert output.failures
+    assert failure.message in "\n".join(output.texts)
+    searched: list[str | bytes] = [*output.texts, *capfd.readouterr(), *(str(each.message) for each in warned)]
     searched += [_logged(record) for record in caplog.records]
     searched += rooms.left_behind()
     assert [(form, _around(form, text)) for text in searched for form in found_in(text)] == []

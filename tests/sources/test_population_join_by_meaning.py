@@ -1,4 +1,4 @@
-"""A generalized table beside the original population in one engine: joined there, and the answers are those of here."""
+"""A generalized table and its original population join in one engine with the same result as in Python."""
 
 from functools import partial
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_whatever_the_labels_the_same_answers_or_refusals(data: st.DataObject, p
     assert answers(*there, names, trees) == answers(*rows, names, trees)
 
 
-def test_rows_on_levels_of_their_own_are_told_apart_by_whole_rows(tmp_path: Path) -> None:
+def test_locally_generalized_rows_are_joined_by_whole_rows(tmp_path: Path) -> None:
     """`west` and `Bern` overlap; that no person fits both only the other column shows."""
     here, there = pair("sqlite", loaded([("young", "west"), ("old", "Bern")]), loaded(PEOPLE), tmp_path)
     assert joined(here, there, COLUMNS, HIERARCHIES) is None

@@ -1,4 +1,4 @@
-"""A released frame has the judged columns of the released rows, and nothing beside them."""
+"""A released frame has the judged columns and nothing else."""
 
 import pickle
 from typing import Any, ClassVar
@@ -53,7 +53,7 @@ def of_its_own_class() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("made", [with_names_around, in_arrow, in_polars, of_its_own_class])
-def test_what_is_no_column_stays_behind(made: Any) -> None:
+def test_index_and_attributes_are_not_released(made: Any) -> None:
     seen: list[Source] = []
     released = open_source(made()).publish(None, columns=["zip", "sex"], verify=seen.append)
     assert MARKER.encode() not in pickle.dumps(released)
@@ -61,7 +61,7 @@ def test_what_is_no_column_stays_behind(made: Any) -> None:
 
 
 @pytest.mark.parametrize("made", [with_names_around, in_arrow])
-def test_rows_that_are_left_out_leave_no_category(made: Any) -> None:
+def test_removed_rows_leave_no_category(made: Any) -> None:
     """The index of a pandas frame stays with its rows until it is released."""
     rows = Recoding(
         keep=("zip", "sex"),
@@ -80,7 +80,7 @@ def test_rows_that_are_left_out_leave_no_category(made: Any) -> None:
 
 @pytest.mark.parametrize("writing", ["publish", "distribute", "write_rows"])
 @pytest.mark.parametrize("labels", [[75601, 75602, 75603], [2, 0, 1], [7, 7, 7]])
-def test_what_is_released_has_a_fresh_numbering(writing: str, labels: list[int]) -> None:
+def test_a_released_frame_has_a_new_index(writing: str, labels: list[int]) -> None:
     """Whole numbers without a name pass the gate for a numbering, and may be somebody's keys."""
     frame = pd.DataFrame({"zip": ["8001", "8002", "8001"]}, index=labels)
     source, table = open_source(frame), open_source(frame).frequencies(["zip"])

@@ -1,4 +1,4 @@
-"""Ways to fail with frames: cells that raise, plans that cannot run, values no type holds."""
+"""Failures with frames: cells that raise, plans that cannot run, values without a type."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 import privacy_plugin as pp
 from tests.engines import spark_session
 from tests.leaks.markers import AGE, COLUMNS, MARKED, NAME, ZIP, frame, people
-from tests.leaks.scenes import POLICY, Scene, policy, way, with_hierarchy
+from tests.leaks.scenes import POLICY, Scene, failure, policy, with_hierarchy
 
 FRAMES = ("python", "dagster")
 SPARK = (pytest.mark.spark,)
@@ -54,12 +54,12 @@ def complain(value: str) -> str:
     return value
 
 
-@way(*FRAMES, "great expectations", says="k-anonymity is 1")
+@failure(*FRAMES, "great expectations", message="k-anonymity is 1")
 def pandas_values_outside_a_hierarchy(_: Path) -> Scene:
     return Scene(data=frame())
 
 
-@way(*FRAMES, "great expectations", says="ValueError")
+@failure(*FRAMES, "great expectations", message="ValueError")
 def pandas_cells_that_raise(_: Path) -> Scene:
     def holding(*raising: str) -> pd.DataFrame:
         data = frame().astype({"zip": object})
@@ -79,7 +79,7 @@ def pandas_cells_that_raise(_: Path) -> Scene:
     return Scene(data=holding("hash", "equal", "text"), calls=tuple(calls))
 
 
-@way(*FRAMES, "great expectations", says="t-closeness")
+@failure(*FRAMES, "great expectations", message="t-closeness")
 def pandas_values_of_many_kinds(_: Path) -> Scene:
     data = frame().astype(object)
     data.loc[41] = [b"Zqvanessa", complex(AGE, 1), [ZIP], {"a": ZIP}]
@@ -87,73 +87,73 @@ def pandas_values_of_many_kinds(_: Path) -> Scene:
     return Scene(data=data, policy=policy({"t_closeness": {"ground": "ordered", "at_most": 0.2}}))
 
 
-@way(*FRAMES, "great expectations", says="more than one column named")
+@failure(*FRAMES, "great expectations", message="more than one column named")
 def pandas_two_columns_of_one_name(_: Path) -> Scene:
     data = frame()
     data.columns = ["name", "age", "zip", "zip"]
     return Scene(data=data)
 
 
-@way("python", says="k-anonymity is 1")
+@failure("python", message="k-anonymity is 1")
 def pandas_an_index_of_names(_: Path) -> Scene:
     return Scene(data=frame().set_index("name", drop=False).astype({"age": str}))
 
 
-@way(*FRAMES, "great expectations", says="does its first line name the columns?")
+@failure(*FRAMES, "great expectations", message="does its first line name the columns?")
 def pandas_a_first_line_that_is_a_person(_: Path) -> Scene:
     return Scene(data=pd.DataFrame(people(), columns=[str(value) for value in MARKED]))
 
 
-@way("python", says="is not a string")
+@failure("python", message="is not a string")
 def pandas_columns_named_by_numbers(_: Path) -> Scene:
     return Scene(data=pd.DataFrame(people()))
 
 
-@way(*FRAMES, says="InvalidOperationError")
+@failure(*FRAMES, message="InvalidOperationError")
 def polars_a_lazy_plan_that_cannot_convert(_: Path) -> Scene:
     return Scene(data=pl.LazyFrame(frame()).with_columns(pl.col("zip").cast(pl.Int64)))
 
 
-@way(*FRAMES, says="ValueError")
+@failure(*FRAMES, message="ValueError")
 def polars_a_lazy_plan_with_code_that_raises(_: Path) -> Scene:
     return Scene(data=pl.LazyFrame(frame()).with_columns(pl.col("zip").map_elements(complain, return_dtype=pl.String)))
 
 
-@way("python", says="ComputeError")
+@failure("python", message="ComputeError")
 def polars_a_lazy_plan_over_a_broken_file(folder: Path) -> Scene:
     path = folder / "visits.csv"
     path.write_text("name,age,zip,disease\n" + f"a,30,80000001,b\n{NAME},{ZIP},{AGE},b\n", encoding="utf-8")
     return Scene(data=pl.scan_csv(path, schema_overrides={"age": pl.Int64}))
 
 
-@way("python", says="a value of type Cell cannot be converted to text")
+@failure("python", message="a value of type Cell cannot be converted to text")
 def polars_objects(_: Path) -> Scene:
     rows = [(*row[:2], Cell(("hash", "equal", "text")), row[3]) for row in people()]
     return Scene(data=pl.DataFrame(rows, schema={**dict.fromkeys(COLUMNS), "zip": pl.Object}, orient="row"))
 
 
-@way(*FRAMES, says="that Python cannot represent")
+@failure(*FRAMES, message="that Python cannot represent")
 def arrow_values_that_python_lacks(_: Path) -> Scene:
     table = pa.Table.from_pandas(frame(), preserve_index=False)
     far = pa.array([AGE * 10**9] * 41, pa.timestamp("s"))
     return Scene(data=table.set_column(1, "age", far), policy=with_hierarchy("age", {"dates": {"levels": ["year"]}}))
 
 
-@way("python", says="that Python cannot represent")
+@failure("python", message="that Python cannot represent")
 def arrow_text_that_is_no_utf_8(_: Path) -> Scene:
     table = pa.Table.from_pandas(frame(), preserve_index=False)
     raw = pa.array([f"8{i:07d}".encode() for i in range(40)] + [ZIP.encode() + b"\xff"], pa.binary())
     return Scene(data=table.set_column(2, "zip", raw.view(pa.string())))
 
 
-@way("python", says="ConversionException")
+@failure("python", message="ConversionException")
 def duckdb_a_relation_that_cannot_convert(_: Path) -> Scene:
     visits = frame()
     relation = duckdb.connect().from_df(visits)
     return Scene(data=relation.project("name, age, CAST(zip AS INTEGER) AS zip, disease"))
 
 
-@way(*FRAMES, says="InvalidInputException")
+@failure(*FRAMES, message="InvalidInputException")
 def duckdb_a_relation_with_code_that_raises(_: Path) -> Scene:
     connection = duckdb.connect()
     connection.create_function("complain", complain, ["VARCHAR"], "VARCHAR")
@@ -161,7 +161,7 @@ def duckdb_a_relation_with_code_that_raises(_: Path) -> Scene:
     return Scene(data=relation.project("name, age, complain(zip) AS zip, disease"))
 
 
-@way("python", says="values outside its declared domain")
+@failure("python", message="values outside its declared domain")
 def domains_that_lack_values(_: Path) -> Scene:
     common: dict[str, Any] = {"columns": ["zip", "disease"], "epsilon": 1}
     wrong: list[dict[str, Any]] = [
@@ -190,7 +190,7 @@ def domains_that_lack_values(_: Path) -> Scene:
     return Scene(data=frame(), calls=tuple(calls))
 
 
-@way("python", says="does not have")
+@failure("python", message="does not have")
 def weights_and_knowledge_of_values_that_are_not_there(_: Path) -> Scene:
     attributes = {"attributes": ["age", "disease"]}
     wrong: list[dict[str, Any]] = [
@@ -234,12 +234,12 @@ def spark_people() -> Any:
     return session.createDataFrame(people(), COLUMNS)
 
 
-@way("python", says="failed in Spark", marks=SPARK)
+@failure("python", message="failed in Spark", marks=SPARK)
 def spark_text_that_is_no_number(_: Path) -> Scene:
     return Scene(data=spark_people().selectExpr("name", "age", "CAST(zip AS INT) AS zip", "disease"))
 
 
-@way("python", says="failed in Spark", marks=SPARK)
+@failure("python", message="failed in Spark", marks=SPARK)
 def spark_an_error_of_the_plan_itself(_: Path) -> Scene:
     term = f"if(zip = '{ZIP}', raise_error(zip), zip) AS zip"
     return Scene(data=spark_people().selectExpr("name", "age", term, "disease"))

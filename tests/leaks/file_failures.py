@@ -1,4 +1,4 @@
-"""Ways to fail with files: what cannot be read, parsed, covered or written."""
+"""Failures with files that cannot be read, parsed, covered or written."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import privacy_plugin as pp
 from privacy_plugin.sources import open_source
 from tests.leaks.markers import AGE, COLUMNS, DISEASE, MARKED, NAME, ZIP, frame, people
-from tests.leaks.scenes import POLICY, Scene, policy, way, with_hierarchy
+from tests.leaks.scenes import POLICY, Scene, failure, policy, with_hierarchy
 
-DOORS = ("python", "command line")
+ENTRY_POINTS = ("python", "command line")
 NO_IDENTIFIER = policy(columns={**POLICY["columns"], "name": "insensitive"})  # so that the rows are looked at
 
 
@@ -30,60 +30,60 @@ def with_line(folder: Path, line: str | bytes) -> Path:
     return path
 
 
-@way(*DOORS, says="k-anonymity is 1")
+@failure(*ENTRY_POINTS, message="k-anonymity is 1")
 def values_outside_an_interval_hierarchy(folder: Path) -> Scene:
     return Scene(data=written(folder))
 
 
-@way(*DOORS, says="does not cover 1 value")
+@failure(*ENTRY_POINTS, message="does not cover 1 value")
 def values_that_are_no_numbers(folder: Path) -> Scene:
     return Scene(data=written(folder, frame().astype({"age": str}).replace({"age": {str(AGE): NAME}})))
 
 
-@way(*DOORS, says="does not cover 31 value")
+@failure(*ENTRY_POINTS, message="does not cover 31 value")
 def values_that_are_no_dates(folder: Path) -> Scene:
     rules = with_hierarchy("age", {"dates": {"levels": ["month", "year"]}})
     return Scene(data=written(folder), policy=rules)
 
 
-@way(*DOORS, says="does not cover 8 value")
+@failure(*ENTRY_POINTS, message="does not cover 8 value")
 def values_longer_than_a_mask(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"mask": {"length": 5}}))
 
 
-@way(*DOORS, says="does not cover 1 value")
+@failure(*ENTRY_POINTS, message="does not cover 1 value")
 def values_outside_a_tree(folder: Path) -> Scene:
     known = [zip_code for _, _, zip_code, _ in people()[:7]]
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"tree": {"*": known}}))
 
 
-@way(*DOORS, says="does not cover 1 value")
+@failure(*ENTRY_POINTS, message="does not cover 1 value")
 def values_outside_a_hierarchy_file(folder: Path) -> Scene:
     (folder / "zip.csv").write_text("".join(f"{zip_code};8;*\n" for _, _, zip_code, _ in people()[:7]))
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way(*DOORS, "dagster", says="InvalidInputException")
+@failure(*ENTRY_POINTS, "dagster", message="InvalidInputException")
 def a_line_with_too_many_fields(folder: Path) -> Scene:
     return Scene(data=with_line(folder, f"{NAME},{AGE},{ZIP},{NAME},{NAME}"), policy=NO_IDENTIFIER)
 
 
-@way(*DOORS, says="InvalidInputException")
+@failure(*ENTRY_POINTS, message="InvalidInputException")
 def a_line_with_too_few_fields(folder: Path) -> Scene:
     return Scene(data=with_line(folder, f"{NAME},{AGE}"))
 
 
-@way(*DOORS, says="InvalidInputException")
+@failure(*ENTRY_POINTS, message="InvalidInputException")
 def a_quote_that_never_ends(folder: Path) -> Scene:
     return Scene(data=with_line(folder, f'"{NAME},{AGE},{ZIP}'))
 
 
-@way(*DOORS, "dagster", says="UTF-8")
+@failure(*ENTRY_POINTS, "dagster", message="UTF-8")
 def text_that_is_no_utf_8(folder: Path) -> Scene:
     return Scene(data=with_line(folder, f"x,{AGE},{ZIP}\xff,{DISEASE}".encode("latin-1")), policy=NO_IDENTIFIER)
 
 
-@way(*DOORS, says="ArrowInvalid")
+@failure(*ENTRY_POINTS, message="ArrowInvalid")
 def a_parquet_file_cut_short(folder: Path) -> Scene:
     path = folder / "visits.parquet"
     frame().to_parquet(path, compression=None)
@@ -91,7 +91,7 @@ def a_parquet_file_cut_short(folder: Path) -> Scene:
     return Scene(data=path)
 
 
-@way(*DOORS, "dagster", says="failed in DuckDB")
+@failure(*ENTRY_POINTS, "dagster", message="failed in DuckDB")
 def a_parquet_file_with_broken_pages(folder: Path) -> Scene:
     """Its description can be read, its values cannot."""
     path = folder / "visits.parquet"
@@ -104,26 +104,26 @@ def a_parquet_file_with_broken_pages(folder: Path) -> Scene:
     return Scene(data=path, policy=NO_IDENTIFIER)
 
 
-@way(*DOORS, says="ArrowInvalid")
+@failure(*ENTRY_POINTS, message="ArrowInvalid")
 def a_text_file_called_parquet(folder: Path) -> Scene:
     return Scene(data=written(folder, name="visits.parquet"))
 
 
-@way(*DOORS, "dagster", says="does its first line name the columns?")
+@failure(*ENTRY_POINTS, "dagster", message="does its first line name the columns?")
 def a_first_line_that_is_a_person(folder: Path) -> Scene:
     path = folder / "visits.csv"
     pd.DataFrame([MARKED, *people()]).to_csv(path, index=False, header=False)
     return Scene(data=path)
 
 
-@way(*DOORS, says="has the same name in fields 2, 3")
+@failure(*ENTRY_POINTS, message="has the same name in fields 2, 3")
 def a_first_line_that_is_a_person_with_equal_values(folder: Path) -> Scene:
     path = folder / "visits.csv"
     pd.DataFrame([(NAME, ZIP, ZIP.lower(), DISEASE)]).to_csv(path, index=False, header=False)
     return Scene(data=path)
 
 
-@way(*DOORS, says="is missing in 2 rows")
+@failure(*ENTRY_POINTS, message="is missing in 2 rows")
 def a_unit_that_is_missing_in_some_rows(folder: Path) -> Scene:
     people = frame()
     people.loc[people.index[-2:], "name"] = None
@@ -131,31 +131,31 @@ def a_unit_that_is_missing_in_some_rows(folder: Path) -> Scene:
     return Scene(data=written(folder, people), policy=rules)
 
 
-@way(*DOORS, says="t-closeness")
+@failure(*ENTRY_POINTS, message="t-closeness")
 def an_order_of_texts_that_are_no_numbers(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=policy({"t_closeness": {"ground": "ordered", "at_most": 0.2}}))
 
 
-@way(*DOORS, says="does not cover 1 value")
+@failure(*ENTRY_POINTS, message="does not cover 1 value")
 def a_ground_that_lacks_values(folder: Path) -> Scene:
     ground = {"tree": {"*": ["a", "b", "c", "d"]}}
     return Scene(data=written(folder), policy=policy({"t_closeness": {"ground": ground, "at_most": 0.2}}))
 
 
-@way(*DOORS, says="more rows than people in the population")
+@failure(*ENTRY_POINTS, message="more rows than people in the population")
 def a_population_that_lacks_people(folder: Path) -> Scene:
     population = written(folder, frame().iloc[:-1], "population.csv")
     return Scene(data=written(folder), policy=policy({"delta_presence": {"between": [0, 0.5]}}), population=population)
 
 
-@way(*DOORS, says="InvalidInputException")
+@failure(*ENTRY_POINTS, message="InvalidInputException")
 def a_population_that_cannot_be_read(folder: Path) -> Scene:
     population = folder / "population.csv"
     population.write_text("age,zip\n" + f"{AGE},{ZIP},{NAME}\n" * 3)
     return Scene(data=written(folder), policy=policy({"k_map": {"at_least": 2}}), population=population)
 
 
-@way(*DOORS, says="more rows in the table than people in the marginals")
+@failure(*ENTRY_POINTS, message="more rows in the table than people in the marginals")
 def marginals_that_lack_values(folder: Path) -> Scene:
     asked = {
         "marginals": {"age": {str(age): 10 for age in range(20, 50)}, "zip": {f"8{i:07d}": 50 for i in range(7)}},
@@ -166,32 +166,32 @@ def marginals_that_lack_values(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
 
 
-@way(*DOORS, says="is not column;value;count")
+@failure(*ENTRY_POINTS, message="is not column;value;count")
 def marginals_that_are_no_counts(folder: Path) -> Scene:
     (folder / "census.csv").write_text(f"age;{AGE};{NAME}\nzip;{ZIP};3\n")
     asked = {"marginals": {"file": "census.csv"}, "population_size": 300, "delta": [0, 0.5], "at_least": 0.9}
     return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
 
 
-@way(*DOORS, says="between 2 and 3 fields")
+@failure(*ENTRY_POINTS, message="between 2 and 3 fields")
 def a_hierarchy_file_of_uneven_lines(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"{ZIP};{NAME};*\n{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way(*DOORS, says="every level must coarsen")
+@failure(*ENTRY_POINTS, message="every level must coarsen")
 def a_hierarchy_file_with_two_parents_of_one_value(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"1;{ZIP};{NAME};*\n2;{ZIP};{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way(*DOORS, says="lists a value a second time")
+@failure(*ENTRY_POINTS, message="lists a value a second time")
 def a_hierarchy_file_that_lists_a_value_twice(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"{ZIP};{NAME};*\n{ZIP};{DISEASE};*\n")
     return Scene(data=written(folder), policy=with_hierarchy("zip", {"file": "zip.csv"}))
 
 
-@way(*DOORS, says="cannot write the certificate")
+@failure(*ENTRY_POINTS, message="cannot write the certificate")
 def a_place_that_cannot_be_written(folder: Path) -> Scene:
     """Where a run would write a file there is a folder, and a file where it would keep certificates."""
     for name in ("released/release.csv", "written/report.html", "written/change.html"):
@@ -200,7 +200,7 @@ def a_place_that_cannot_be_written(folder: Path) -> Scene:
     return Scene(data=written(folder))
 
 
-@way("python", says="cannot read the plan")
+@failure("python", message="cannot read the plan")
 def plans_that_do_not_fit(folder: Path) -> Scene:
     """A plan is made of some people, and meets others; then its file is broken."""
     path, plan_file = written(folder), folder / "plan.json"
@@ -232,7 +232,7 @@ def plans_that_do_not_fit(folder: Path) -> Scene:
     )
 
 
-@way("python", says="cannot read the certificate")
+@failure("python", message="cannot read the certificate")
 def a_certificate_that_cannot_be_read(folder: Path) -> Scene:
     """The place of the next certificate holds something else."""
     store = pp.CertificateStore(folder.parent / "given" / "certificates", key=b"a key of thirty-two bytes or more")
