@@ -117,7 +117,9 @@ def test_even_columns_are_of_no_use_without_their_values():
     nothing = pp.usability(original.assign(city="*", ill="*"), original=original, columns=["city", "ill"])
     assert (nothing.value, nothing.parts) == (0, {"detail": 0})
     skewed = pp.usability(original.assign(ill=1), original=original, columns=["city", "ill"])
-    assert skewed.parts["distribution"] == pytest.approx(0.75)
+    assert skewed.parts["distribution"] == 0
+    assert skewed.details["weights"]["distribution"] == pytest.approx(0.25)
+    assert (skewed.query_error, skewed.value) == (1, pytest.approx(4 / 9))
     assert skewed.wiped_out == ("ill",)
 
 
@@ -284,7 +286,7 @@ def test_a_policy_may_name_the_columns_and_compares_with_one_second_table():
     assert list(finding.measurement.columns) == ["city", "ill"]
     with pytest.raises(PolicyError, match="one policy compares with one second table"):
         policy({"usability": {"at_least": 0.5}}, {"k_map": {"at_least": 2}})
-    with pytest.raises(PolicyError, match="about usefulness"):
+    with pytest.raises(PolicyError, match="about utility"):
         policy({"usability": {"at_least": 0.5}})
 
 

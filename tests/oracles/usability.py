@@ -113,20 +113,19 @@ def distances(
     distribution = sum(distance(original, released, column, leaves, covers) for column in columns) / len(leaves)
     pairs = dependence(original, released, leaves, covers).values()
     apart = sum(abs(before - after) for before, after in pairs) / max(len(pairs), 1)
-    return [float(detail), float(distribution), apart, float(query_error(original, released, leaves, covers))]
+    errors = min(float(query_error(original, released, leaves, covers)), 1.0)
+    return [float(detail), float(distribution), apart, errors]
 
 
 def usability(
     original: list[Row], released: list[Row], leaves: Leaves, covers: Covers, lost: Sequence[set[Hashable]]
 ) -> float:
-    """The mean over the parts of 1 - distance / distance of a table of stars; parts that say nothing are left out."""
+    """1 - the sum of all distances / the sum of those of a table of stars, each at least as large as the distance."""
     stars = [("*",) * len(leaves)] * len(original)
     of_stars = [{"*": {*column}} for column in leaves]
     nothing = distances(original, stars, leaves, of_stars, [{"*"}] * len(leaves))
     found = distances(original, released, leaves, covers, lost)
-    pairs = [(one, most if most > 1e-12 else 0) for one, most in zip(found, nothing, strict=True)]
-    parts = [1 - min(one / (most or 1), 1) for one, most in pairs if one > 1e-12 or most]
-    return sum(parts) / len(parts)
+    return 1 - sum(found) / sum(max(one, most) for one, most in zip(found, nothing, strict=True))
 
 
 def predicted_right(original: list[Row], released: list[Row], target: int, leaves: Leaves, covers: Covers) -> int:

@@ -1,6 +1,7 @@
 """How much of the dependence between pairs of columns a release keeps."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,6 @@ from privacy_plugin.metrics.usability.compared_tables import ComparedTables, Sid
 from privacy_plugin.metrics.usability.coverage import Coverage, Floats
 
 MOST_GROUPS = 100
-_CHUNK = 20_000  # distinct pairs of labels that are spread at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +55,20 @@ def _both(compared: ComparedTables) -> tuple[Side, Side]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Grouped:
-    """A column whose labels are numbered by what they cover: the pattern of each label, the weights of each pattern."""
+    """A column whose labels are numbered by what they cover: the pattern of each label, the weights of each pattern.
+
+    A pattern gives every group of leaves a weight; `entries` lists those above 0, of pattern p from `starts[p]` on.
+    """
 
     patterns: Integers
     weights: Floats
+
+    @cached_property
+    def entries(self) -> tuple[Integers, Integers, Floats]:
+        """Return where the entries of every pattern start, their groups and their weights."""
+        pattern, groups = np.nonzero(self.weights)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(pattern, minlength=len(self.weights)))]).astype(np.int64)
+        return starts, groups, self.weights[pattern, groups]
 
 
 def _grouped(side: Side) -> list[_Grouped]:
@@ -87,13 +97,16 @@ def _joint(side: Side, columns: list[_Grouped], one: int, other: int) -> Floats:
     codes = [columns[place].patterns[side.table.codes[:, place]] for place in (one, other)]
     packed, size = pack(codes, [len(columns[place].weights) for place in (one, other)])
     rows, counts = tally(packed, size, side.table.counts)
-    first, second = (columns[place].weights for place in (one, other))
-    joint = np.zeros((first.shape[1], second.shape[1]))
-    for start in range(0, len(rows), _CHUNK):
-        chosen = slice(start, start + _CHUNK)
-        weighted = first[codes[0][rows[chosen]]] * counts[chosen, None]
-        joint += weighted.T @ second[codes[1][rows[chosen]]]
-    return joint
+    first, second = columns[one].weights, columns[other]
+    starts, groups, weights = second.entries
+    patterns = codes[1][rows]
+    many = np.diff(starts)[patterns]
+    within = np.arange(int(many.sum()), dtype=np.int64) - np.repeat(np.cumsum(many) - many, many)
+    entry = np.repeat(starts[patterns], many) + within
+    width = second.weights.shape[1]
+    places = np.repeat(codes[0][rows] * width, many) + groups[entry]
+    spread = np.bincount(places, weights=np.repeat(counts, many) * weights[entry], minlength=len(first) * width)
+    return np.asarray(first.T @ spread.astype(np.float64).reshape(len(first), width))
 
 
 def _cramers_v(joint: Floats, smaller: int) -> float:

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
-from privacy_plugin.frequency.grouping import Integers, pack, tally
+from privacy_plugin.frequency.grouping import Codes, Integers, is_dense, pack, tally
 from privacy_plugin.metrics.usability.compared_tables import ComparedTables, Side
 from privacy_plugin.metrics.usability.coverage import Domain, Floats
 
@@ -36,14 +36,11 @@ def choose_queries(compared: ComparedTables) -> Iterator[CountQueries]:
     sets = column_sets(len(compared.columns))
     each = max(round(QUERIES / len(sets)), 1)
     for positions in sets:
-        rows, counts = grouped(compared.original, positions)
-        places = [
-            compared.original.coverages[p].members[compared.original.table.codes[rows, p]].astype(np.int64)
-            for p in positions
-        ]
-        order = np.lexsort(places[::-1])
-        ends = np.cumsum(counts[order])
-        asked = order[np.searchsorted(ends, evenly(each, int(ends[-1])), side="right")]
+        table = compared.original.table
+        places = [compared.original.coverages[p].members[table.codes[:, p]] for p in positions]
+        rows, counts = tally(*pack(places, [len(compared.domains[p].leaves) for p in positions]), table.counts)
+        ends = np.cumsum(counts)
+        asked = rows[np.searchsorted(ends, evenly(each, int(ends[-1])), side="right")]
         spans = [_span(compared.domains[p], place[asked]) for p, place in zip(positions, places, strict=True)]
         yield CountQueries(
             positions=positions,
@@ -74,25 +71,33 @@ def _span(domain: Domain, places: Integers) -> tuple[Integers, Integers]:
     return np.where(missing, places, low), np.where(missing, places, low + width - 1)
 
 
-def grouped(side: Side, positions: Sequence[int]) -> tuple[Integers, Integers]:
-    """Return one row of each combination of values in some columns, and how many rows have it."""
-    codes = [side.table.codes[:, p] for p in positions]
-    return tally(*pack(codes, [side.table.cardinalities[p] for p in positions]), side.table.counts)
-
-
 def answers(side: Side, queries: CountQueries) -> Floats:
     """Return how many rows each query counts: of a label, the share of its leaves that the query asks for."""
-    rows, counts = grouped(side, queries.positions)
+    columns, counts = _combinations(side, queries.positions)
     found = []
     for low, high in zip(queries.low, queries.high, strict=True):
-        counted = counts.astype(np.float64)
+        shares = []
         for column, position in enumerate(queries.positions):
-            coverage = side.coverages[position]
-            chosen = np.zeros(coverage.leaves, dtype=bool)
+            chosen = np.zeros(side.coverages[position].leaves, dtype=bool)
             chosen[low[column] : high[column] + 1] = True
-            counted *= coverage.shares_within(chosen)[side.table.codes[rows, position]]
+            shares.append(side.coverages[position].shares_within(chosen))
+        first = min(range(len(shares)), key=lambda column: np.count_nonzero(shares[column]) / len(shares[column]))
+        rows = np.flatnonzero((shares[first] > 0)[columns[first]])  # most rows fail the strictest condition
+        counted = counts[rows].astype(np.float64)
+        for share, codes in zip(shares, columns, strict=True):
+            counted *= share[codes[rows]]
         found.append(counted.sum())
     return np.array(found)
+
+
+def _combinations(side: Side, positions: Sequence[int]) -> tuple[list[Codes], Integers]:
+    """Return the labels of each row in some columns, and how many rows it stands for; equal ones joined if cheap."""
+    codes = [np.ascontiguousarray(side.table.codes[:, p]) for p in positions]
+    packed, size = pack(codes, [side.table.cardinalities[p] for p in positions])
+    if not is_dense(len(packed), size):
+        return codes, side.table.counts
+    rows, counts = tally(packed, size, side.table.counts)
+    return [column[rows] for column in codes], counts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

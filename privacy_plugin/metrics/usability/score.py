@@ -37,7 +37,10 @@ class Usability(Measurement):
 
     @property
     def parts(self) -> Mapping[str, float]:
-        """What the score is the mean of: detail, distribution, dependence and queries, each from 0 to 1."""
+        """What the score is the mean of: detail, distribution, dependence and queries, each from 0 to 1.
+
+        `details["weights"]` has their weights; a part in which there is nothing to lose is left out.
+        """
         return dict(self.details["parts"])
 
     @property
@@ -99,15 +102,16 @@ def usability(
     original: FrequencyTable,
     hierarchies: Hierarchies | None = None,
 ) -> Usability:
-    """Return how useful a release is, from 0 (a table of `*`) to 1 (the original): the mean of its parts.
+    """Return how useful a release is, from 0 (a table of `*`) to 1 (the original): the weighted mean of its parts.
 
-    A part is 1 - min(1, d / d*), d a distance of the release from the original, d* that of a table which holds nothing
-    but `*`. A part in which both are 0 is left out; where d* alone is 0, the part is 1 - min(1, d). The distances:
+    A part is 1 - d / d*, d a distance of the release from the original, from 0 to 1, and d* that of a table which holds
+    nothing but `*`. Its weight is d*, what there is to lose: of a column whose values are about equally frequent, `*`
+    tells the distribution as well. Where d is the larger one it takes the place of d*. The distances:
 
     - detail: mean over columns of the loss metric, the share of the domain that a label covers besides one leaf;
     - distribution: mean over columns of the total variation distance between the two distributions;
     - dependence: mean over pairs of columns of |Cramer's V before - after|;
-    - queries: median relative error of COUNT queries over up to three columns, which is `query_error`.
+    - queries: median relative error of COUNT queries over up to three columns, which is `query_error`; at most 1.
 
     A label stands for the leaves that become it on some level of the column's hierarchy, evenly; `*`, a missing value
     where the original has none, and a dropped row stand for nothing. A missing value of the original is a leaf. `*` in
@@ -122,35 +126,38 @@ def usability(
     >>> zips = {"zip": mask_hierarchy(length=2)}
     >>> found = usability(made, attributes=["zip", "ill"], original=real, hierarchies=zips)
     >>> round(found.value, 3), {name: str(loss) for name, loss in found.columns.items()}
-    (0.372, {'zip': '5/8', 'ill': '0'})
+    (0.474, {'zip': '5/8', 'ill': '0'})
     >>> usability(real, attributes=["zip", "ill"], original=real, hierarchies=zips).value
     1
     """
     compared = compare_tables(table, original, attributes=attributes, hierarchies=hierarchies)
     losses, distances = column_losses(compared), column_distances(compared)
     errors = query_errors(compared)
+    query_error = float(np.median(errors.released))
     dependence = pairwise_dependence(compared)
     apart = {
         "detail": (float(sum(losses.values()) / len(losses)), 1.0),
         "distribution": (_mean(distances.released), _mean(distances.stars)),
         "dependence": (dependence.difference, dependence.strength),
-        "queries": (float(np.median(errors.released)), float(np.median(errors.stars))),
+        "queries": (min(query_error, 1.0), min(float(np.median(errors.stars)), 1.0)),
     }
-    parts = {name: part for name, pair in apart.items() if (part := _part(*pair)) is not None}
+    weights = {name: max(pair) for name, pair in apart.items() if max(pair) >= _ZERO}
+    parts = {name: 1 - apart[name][0] / weight for name, weight in weights.items()}
     same = not any(losses.values()) and all(distance < _ZERO for distance, _ in apart.values())
     wiped = wiped_out_columns(compared.released.table, hierarchies=hierarchies, original=compared.original.table)
     return Usability(
         metric="usability",
-        value=1 if same else sum(parts.values()) / len(parts),
+        value=1 if same else sum(parts[name] * weight for name, weight in weights.items()) / sum(weights.values()),
         error=0.0 if same else ROUNDING,
         parameters={"attributes": list(attributes)},
         rows=table.rows,
         classes=len(_class_sizes(compared)),
         details={
             "parts": parts,
+            "weights": weights,
             "columns": {name: losses[name] for name in attributes},
             "distances": {name: distances.released[name] for name in attributes},
-            "query_error": apart["queries"][0],
+            "query_error": query_error,
             "dependence_difference": dependence.difference,
             "dependence": [
                 {"columns": list(pair), "before": before, "after": dependence.after[pair]}
@@ -164,13 +171,6 @@ def usability(
         reason=f"Its parts: {', '.join(f'{name} {share:.2f}' for name, share in parts.items())}.",
         notes=tuple(f"column {name!r} carries no information any more" for name in attributes if name in wiped),
     )
-
-
-def _part(distance: float, of_stars: float) -> float | None:
-    """Return how much of a part is kept; None where there is nothing to keep, and nothing was added."""
-    if max(distance, of_stars) < _ZERO:
-        return None
-    return 1 - min(distance / (of_stars if of_stars >= _ZERO else 1.0), 1.0)
 
 
 def _mean(values: Mapping[str, float]) -> float:
