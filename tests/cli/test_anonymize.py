@@ -193,7 +193,7 @@ def test_the_report_compares_before_and_after(folder: Path, run: Run) -> None:
     run("anonymize", folder / "visits.csv", "-p", policy, "-o", output, "--plan", plan, "--report", first)
     result = run(
         *("report", output, "-p", policy, "-o", second, "--before", folder / "visits.csv", "--plan", plan),
-        *("--certificate-folder", folder / "papers", "--json"),
+        *("--certificate-folder", folder / "certificates", "--json"),
     )
     assert result.exit_code == 0
     assert document(result)["report"] == str(second)

@@ -150,15 +150,15 @@ def test_json_contains_values_only_with_reveal(folder: Path, run: Run) -> None:
 
 
 def test_passed_and_failed_verdicts_are_recorded(folder: Path, run: Run) -> None:
-    papers = folder / "papers"
-    arguments = ("-p", folder / "policy.yaml", "--certificate-folder", papers, "--json")
+    certificates = folder / "certificates"
+    arguments = ("-p", folder / "policy.yaml", "--certificate-folder", certificates, "--json")
     refused = run("check", released(folder, people()), *arguments)
-    paper = Path(document(refused)["certificate"])
-    assert '"passed": false' in paper.read_text()
-    assert leaks(paper.read_text()) == []
+    certificate = Path(document(refused)["certificate"])
+    assert '"passed": false' in certificate.read_text()
+    assert leaks(certificate.read_text()) == []
     passed = run("check", released(folder, people().iloc[:80]), *arguments)
-    assert document(passed)["certificate"] == str(paper)
-    assert '"passed": true' in paper.read_text()
+    assert document(passed)["certificate"] == str(certificate)
+    assert '"passed": true' in certificate.read_text()
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])

@@ -65,7 +65,7 @@ def test_a_proposed_hierarchy_is_written_without_values(run: Run, folder: Path) 
         ([], "no hierarchy for column"),
     ],
 )
-def test_what_cannot_be_built_is_refused_and_nothing_is_written(
+def test_an_invalid_hierarchy_raises_and_nothing_is_written(
     run: Run, folder: Path, options: list[str], message: str
 ) -> None:
     refused = run("hierarchy", "town", "--policy", folder / "policy.yaml", *options)

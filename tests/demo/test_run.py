@@ -90,8 +90,8 @@ def test_only_the_anonymized_table_was_released(demonstrated: tuple[int, str, Pa
 
 
 def test_the_release_has_a_certificate(demonstrated: tuple[int, str, Path]) -> None:
-    papers = list((demonstrated[2] / "releases").glob("*.certificate.json"))
-    assert [json.loads(paper.read_text())["content"]["passed"] for paper in papers] == [True]
+    certificates = list((demonstrated[2] / "releases").glob("*.certificate.json"))
+    assert [json.loads(certificate.read_text())["content"]["passed"] for certificate in certificates] == [True]
 
 
 def test_without_dagster_the_demo_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,6 +187,6 @@ def test_several_batches_raise_until_one_is_selected(tmp_path: Path) -> None:
     for parameters in ({}, {"year": 2024}):
         outcome = run_suite(daily, suite, batch_parameters=parameters)
         assert outcome.success is False
-        assert "there are 2 batches" in outcome.reasons[0]
+        assert "found 2 batches" in outcome.reasons[0]
     days = [run_suite(daily, suite, batch_parameters={"year": 2024, "month": 1, "day": day}) for day in (1, 2)]
     assert [(day.success, day.evaluated) for day in days] == [(False, 1), (True, 1)]

@@ -55,8 +55,8 @@ def test_pages_have_text_tables_and_charts(context: Any, tmp_path: Path) -> None
         "k-anonymity over age , zip must be at least 2 .",
         "l-diversity ( variant entropy ) of disease over age , zip must be at least 2 .",
         "re-identification risk ( variant highest ) over age , zip must be at most 1/3 .",
-        "Must have the columns age, disease, zip and no other",
-        "Looked at Number people 7 classes 3 people who do not meet the limit 0 value 2 limit at least 2",
+        "Must have exactly the columns age, disease, zip",
+        "Measured Number people 7 classes 3 people who do not meet the limit 0 value 2 limit at least 2",
         "people who do not meet the limit 3 value 1.89 ±",
         "Worst classes Value People 2 classes 2 2 each 1 class 3 3",
         "re-identification risk: 0.5 (1/2)",
@@ -149,7 +149,7 @@ def test_a_row_condition_is_mentioned_without_its_values(context: Any, tmp_path:
     outcome = run_suite(frame(), declare_expectations(suite), context=context)
     assert outcome.success is True
     page = pages(tmp_path)
-    assert "must be at least 3 , looking only at the rows that meet the suite's condition." in text_of(page)
+    assert "must be at least 3 , for the rows that meet the row condition." in text_of(page)
     stored = [path.read_text() for path in tmp_path.rglob("uncommitted/validations/**/*.json")]
     outcome.results[0].render()
     for written in (page, *stored, json.dumps(outcome.results[0].to_json_dict())):

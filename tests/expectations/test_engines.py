@@ -147,7 +147,7 @@ def test_the_result_states_that_gx_evaluated_one_of_several_batches(tmp_path: Pa
         (judged,) = [result for result in results if "k_anonymity" in result.expectation_config.type]
         assert judged.success is True
         for result in results:
-            assert "Only one of 2 batches was looked at." in result.result["details"]["reason"]
+            assert "Only one of 2 batches was evaluated." in result.result["details"]["reason"]
     whole = table.add_batch_definition_whole_table("whole").get_batch().validate(k(2))
     assert whole.success is False
     assert "batches" not in whole.result["details"]["reason"]

@@ -155,6 +155,6 @@ def test_a_runtime_parameter_of_none_is_not_evaluated(batch: Any) -> None:
     result = batch.validate(expectation, expectation_parameters={"person": None})
     assert (result.success, result.result["details"]["status"]) == (False, "not_evaluated")
     assert result.result["observed_value"] is None
-    assert "for unit was given as None" in result.exception_info["exception_message"]
+    assert "the runtime parameter of unit is None" in result.exception_info["exception_message"]
     by_rows = ExpectTableKAnonymityToBeAtLeast(quasi_identifiers=["age", "zip"], unit=None, at_least=2)
     assert batch.validate(by_rows).success is True

@@ -128,7 +128,7 @@ def test_an_asset_of_several_batches_raises_an_error(expectation: Any, tmp_path:
     files.add_csv_asset("register")
     result = batch.validate(expectation({"data_source": "files", "asset": "register"}))
     assert result.success is False
-    assert "there are 2 batches" in result.exception_info["exception_message"]
+    assert "found 2 batches" in result.exception_info["exception_message"]
 
 
 @pytest.mark.spark
