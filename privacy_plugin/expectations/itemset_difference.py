@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Number, Parameter, Population
+from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Parameter, Population
 
 
 class ExpectTableItemsetDifferenceToBeAtMost(PrivacyExpectation):
@@ -21,5 +21,6 @@ class ExpectTableItemsetDifferenceToBeAtMost(PrivacyExpectation):
     population: Population
     support: Number = "1/10"
     variant: Literal["nfd", "lost", "false"] | Parameter = "nfd"
+    hierarchies: Hierarchies = None
     at_most: Number = None
     below: Number = None

@@ -12,16 +12,20 @@ from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.metrics.generated_pair import Transactions, pair_tables, read_support, transactions
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement, Quantity
+from privacy_plugin.metrics.presence.population_join import require_hierarchies
 from privacy_plugin.metrics.registry import metric
+from privacy_plugin.metrics.usability.compared_tables import require_ungeneralized
+from privacy_plugin.metrics.usability.coverage import Hierarchies
 
 VARIANTS = ("nfd", "lost", "false")
 _COMPARED = {"kept": "frequent in both: kept", "lost": "in the original only: lost", "false": "made up: false"}
 _ROUNDING = 1e-9  # a mean of float ratios, each right to a few units in the last place
 
 
-def require_itemsets(support: Any = "1/10", variant: Any = "nfd") -> None:
+def require_itemsets(support: Any = "1/10", variant: Any = "nfd", hierarchies: Hierarchies | None = None) -> None:
     """Raise if the support is not a share of the rows, or the variant is not one of `VARIANTS`."""
     read_support(support)
+    require_hierarchies(hierarchies)
     if variant not in VARIANTS:
         raise ParameterError(unknown_name("variant of itemset_difference", str(variant), VARIANTS))
 
@@ -99,6 +103,7 @@ def itemset_difference(
     original: FrequencyTable,
     support: Any = "1/10",
     variant: str = "nfd",
+    hierarchies: Hierarchies | None = None,
 ) -> ItemsetDifference:
     """Return how the itemsets that at least a share `support` of the rows hold differ.
 
@@ -106,7 +111,8 @@ def itemset_difference(
     frequent itemsets of the original; "false" = false positives / frequent itemsets of the generated table (0 where it
     has none). Dorrestijn 2018, section 4. A missing value is not an item. Supports are shares, so tables of different
     size compare. An original without a frequent itemset is an error: nothing could be lost. Counts are exact; `nfd` is
-    right to 1e-9. Cost: mining both tables.
+    right to 1e-9. With `hierarchies`, generalized labels are recognized and refused: an item is one value, and a label
+    of several would count as a made-up item. Cost: mining both tables.
 
     >>> real = FrequencyTable.from_rows(["x", "y"], [("a", 1), ("a", 1), ("b", 2), ("b", 1)])
     >>> made = FrequencyTable.from_rows(["x", "y"], [("a", 1), ("a", 2), ("b", 2), ("b", 1)])
@@ -115,6 +121,7 @@ def itemset_difference(
     (3, 1, 1, 0.20833333333333331)
     """
     share = read_support(support)
+    require_ungeneralized(table, original, attributes=attributes, hierarchies=hierarchies)
     real, made, items = transactions(pair_tables(table, original, attributes=attributes))
     every, in_real, in_made = _frequent_in_either(real, made, share)
     if not in_real.any():

@@ -52,6 +52,11 @@ def test_labels_without_hierarchies_are_refused_with_what_to_ask_instead():
         pp.learned_accuracy(released, attributes=["zip", "ill"], original=original, target="ill")
     with pytest.raises(ColumnError, match="usability or query_error"):
         pp.itemset_difference(released, attributes=["zip", "ill"], original=original)
+    partly, known = original.assign(zip=["8001", "800*"]), {"zip": pp.mask_hierarchy(length=4)}
+    with pytest.raises(ColumnError, match=r"'zip': 1 row holds a generalized label.*usability or query_error"):
+        pp.itemset_difference(partly, attributes=["zip", "ill"], original=original, hierarchies=known)
+    same = pp.itemset_difference(original, attributes=["zip", "ill"], original=original, hierarchies=known)
+    assert same.value == 0
     given = {"attributes": ["zip", "ill"], "original": original, "target": "ill"}
     zips = {"zip": pp.mask_hierarchy(length=4)}
     assert pp.learned_accuracy(released, **given, hierarchies=zips).value == 0

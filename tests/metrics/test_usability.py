@@ -163,6 +163,21 @@ def test_a_plan_loses_what_it_says():
     assert float(losses["age"] + losses["city"]) / 2 == pytest.approx(plan.loss)
 
 
+@pytest.mark.parametrize("labels", ["hierarchy", "observed"])
+def test_a_local_plan_loses_what_it_states_and_keeps_more(labels):
+    frame = pd.DataFrame(visits(), columns=COLUMNS)
+    asked = {"hierarchies": HIERARCHIES, "requirements": [pp.require("k_anonymity", at_least=15)]}
+    local = pp.generalize_locally(frame, **asked, labels=labels)
+    measured, everywhere = (
+        pp.usability(plan.apply(frame), original=frame, columns=COLUMNS, hierarchies=HIERARCHIES)
+        for plan in (local, pp.generalize(frame, **asked, loss="loss_metric"))
+    )
+    assert measured.value > everywhere.value
+    assert measured.query_error < everywhere.query_error
+    if labels == "hierarchy":
+        assert float(measured.columns["age"] + measured.columns["city"]) / 2 == pytest.approx(local.loss)
+
+
 def test_one_column_has_no_dependence_to_lose():
     table = FrequencyTable.from_rows(["city"], [("Bern",), ("Kiel",)])
     found = pp.usability(table, original=table, columns=["city"])

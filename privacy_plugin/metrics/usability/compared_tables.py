@@ -104,6 +104,25 @@ def compare_tables(
     )
 
 
+def require_ungeneralized(
+    released: FrequencyTable, original: FrequencyTable, *, attributes: Sequence[str], hierarchies: Hierarchies | None
+) -> None:
+    """Raise if a column holds labels that stand for several values, for metrics that compare exact values."""
+    for name in attributes:
+        hierarchy = (hierarchies or {}).get(name)
+        if hierarchy is None:
+            continue
+        domain, table = domain_of(name, original.dictionary(name), hierarchy), released.project([name])
+        general = np.array([len(domain.covered(value)) > 1 for value in table.dictionary(name)], dtype=bool)
+        if general.any():
+            rows = int(table.counts[general[table.codes[:, 0]]].sum())
+            those = "1 row holds a generalized label" if rows == 1 else f"{rows:,} rows hold generalized labels"
+            raise ColumnError(
+                f"column {name!r}: {those}, and this metric compares exact values; ask "
+                "usability or query_error, which know what labels stand for"
+            )
+
+
 def _either(column: str, original: Sequence[Value], generated: Sequence[Value]) -> Domain:
     """Take the values of both tables for leaves, if they have one in common and none is another one's text."""
     require_common_value(original, generated, column)
