@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from tests.leaks.file_failures import written
 from tests.leaks.markers import AGE, DISEASE, NAME, ZIP, frame
 from tests.leaks.scenes import POLICY, Scene, failure, policy, with_hierarchy
-from tests.leaks.ways_with_files import written
 from tests.randomized_policies import BUDGET, EPSILON_SAFE, SYNTHESIZE, open_ledger
 
 ENTRY_POINTS = ("python", "command line")

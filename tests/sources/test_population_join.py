@@ -120,11 +120,17 @@ def test_sqlite_compares_neither_by_collation_nor_by_affinity() -> None:
         ):
             connection.exec_driver_sql(statement)
     visits, register = sql_table(engine, "visits"), sql_table(engine, "register")
-    found = pp.k_map(visits, population=register, quasi_identifiers=["name", "code"])
-    assert (found.value, found.details["population"]) == (1, 4)
-    numbers = sql_table(engine, sa.text("SELECT name, CAST(code AS INTEGER) AS code FROM register"))
-    with pytest.raises(ParameterError, match="more rows than people"):  # '39' is no number
-        pp.k_map(visits, population=numbers, quasi_identifiers=["code"])
+    joined = join_groups(visits, register, ["name", "code"])
+    assert joined is not None
+    assert (joined.table.rows, joined.table.distinct) == (2, 2)
+    assert sorted(joined.population.groups.counts.tolist()) == [1, 2]
+    assert joined.population.other_people == 1
+    with pytest.raises(ColumnError, match="look like another value of another type"):
+        pp.k_map(visits, population=register, quasi_identifiers=["name", "code"])
+    texts = sql_table(engine, sa.text("SELECT CAST(code AS TEXT) AS code FROM visits"))
+    numbers = sql_table(engine, sa.text("SELECT CAST(code AS INTEGER) AS code FROM register"))
+    with pytest.raises(ParameterError, match="more rows than people"):  # the text '39' is not a number
+        pp.k_map(texts, population=numbers, quasi_identifiers=["code"])
 
 
 def test_duckdb_compares_bytes_whatever_the_session_collation() -> None:
