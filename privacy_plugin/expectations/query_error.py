@@ -9,7 +9,7 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Pop
 class ExpectTableQueryErrorToBeAtMost(PrivacyExpectation):
     """Expect COUNT queries on a release to be answered as on its original (`population`), almost.
 
-    The metric is `privacy_plugin.metrics.usability.query_error`: usefulness, not privacy. `hierarchies` say what
+    The metric is `privacy_plugin.metrics.usability.query_error`: usefulness, not privacy. `hierarchies` define what
     generalized labels stand for.
 
     >>> ExpectTableQueryErrorToBeAtMost(attributes=["age", "zip"], population="visits", at_most=0.1).at_most

@@ -7,10 +7,10 @@ from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Pop
 
 
 class ExpectTableUsabilityToBeAtLeast(PrivacyExpectation):
-    """Expect a release to tell this much of its original (`population`), from 0 to 1.
+    """Expect a release to keep this much of its original (`population`), from 0 to 1.
 
-    The metric is `privacy_plugin.metrics.usability`: usefulness, not privacy. `hierarchies` say what generalized labels
-    stand for.
+    The metric is `privacy_plugin.metrics.usability`: usefulness, not privacy. `hierarchies` define what generalized
+    labels stand for.
 
     >>> ExpectTableUsabilityToBeAtLeast(attributes=["age", "zip"], population="visits", at_least=0.6).at_least
     0.6

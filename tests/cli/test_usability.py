@@ -27,8 +27,8 @@ def test_anonymize_compares_with_the_table_it_read(folder: Path, run: Run) -> No
     assert set(usability["measurement"]["columns"]) == {"age", "zip", "illness"}
     assert "What every column lost" in (folder / "report.html").read_text(encoding="utf-8")
     again = ["check", folder / "release.csv", "-p", policy, "--json"]
-    told = json.loads(run(*again, "--population", folder / "visits.csv").stdout)
-    assert told["findings"][2]["value"] == usability["value"]
+    shown = json.loads(run(*again, "--population", folder / "visits.csv").stdout)
+    assert shown["findings"][2]["value"] == usability["value"]
     assert run(*again).exit_code == 2  # without its original nothing can be compared
 
 
@@ -56,11 +56,11 @@ def test_in_a_database(folder: Path, run: Run, database: str) -> None:
 def test_a_column_of_stars_is_noted_before_anything_else(folder: Path, run: Run) -> None:
     people().drop(columns="person").assign(age="*").to_csv(folder / "release.csv", index=False)
     result = run("check", folder / "release.csv", "-p", folder / "policy.yaml")
-    told = words(result)
-    assert GONE in told
-    assert told.index(GONE) < told.index("k_anonymity at least 5")
-    told = json.loads(run("check", folder / "release.csv", "-p", folder / "policy.yaml", "--json").stdout)
-    assert told["notes"] == [GONE]
+    shown = words(result)
+    assert GONE in shown
+    assert shown.index(GONE) < shown.index("k_anonymity at least 5")
+    shown = json.loads(run("check", folder / "release.csv", "-p", folder / "policy.yaml", "--json").stdout)
+    assert shown["notes"] == [GONE]
     result = run("report", folder / "release.csv", "-p", folder / "policy.yaml", "-o", folder / "report.html")
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.index("it carries no information") < page.index("<section")

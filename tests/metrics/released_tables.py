@@ -42,7 +42,7 @@ def table_of(rows: list[Row]) -> FrequencyTable:
 
 
 def meaning(original: list[Row]) -> dict[str, Any]:
-    """What the oracle needs to know: the leaves of every column, what labels cover, and which of them say nothing."""
+    """What the oracle needs to know: the leaves of every column, what labels cover, and which carry no information."""
     ages = sorted({row[0] for row in original}, key=lambda age: -1 if age is None else age)
     cities = ["Basel", "Bern", "Hof", "Kiel", "Ulm"]
     ills = sorted({row[2] for row in original})

@@ -112,7 +112,7 @@ def test_a_table_of_stars_is_hardly_of_use():
 
 
 def test_even_columns_are_of_no_use_without_their_values():
-    """Stars say of them what the original says, except which row has which value."""
+    """Stars show the same distribution as the original, but not which row has which value."""
     original = pd.DataFrame({"city": ["Bern", "Kiel"] * 20, "ill": [0, 0, 1, 1] * 10})
     nothing = pp.usability(original.assign(city="*", ill="*"), original=original, columns=["city", "ill"])
     assert (nothing.value, nothing.parts) == (0, {"detail": 0})

@@ -1,7 +1,7 @@
 """Usability from its definitions, row by row and leaf by leaf; imports nothing of the package.
 
 `original` and `released` are lists of rows. `leaves[c]` lists the leaves of column c in their order, `covers[c][label]`
-the set of leaves that a released label stands for, and `lost[c]` the labels that say nothing.
+the set of leaves that a released label stands for, and `lost[c]` the labels without information.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ Covers = Sequence[Mapping[Hashable, set[Hashable]]]
 def loss(
     original: list[Row], released: list[Row], column: int, leaves: Leaves, covers: Covers, lost: Sequence[set[Hashable]]
 ) -> Fraction:
-    """The mean over rows of (covered - 1) / (leaves - 1); 1 for a cell that says nothing, or a row that is gone."""
+    """The mean over rows of (covered - 1) / (leaves - 1); 1 for a cell without information, or a row that is gone."""
     total = Fraction(max(len(original) - len(released), 0))
     for row in released:
         if row[column] in lost[column]:

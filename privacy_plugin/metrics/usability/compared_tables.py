@@ -50,7 +50,7 @@ class ComparedTables:
 
     @cached_property
     def suppressed(self) -> int:
-        """How many rows were dropped, or say nothing in any generalized column."""
+        """How many rows were dropped, or carry no information in any generalized column."""
         silent = np.ones(self.released.table.distinct, dtype=bool)
         for position, name in enumerate(self.columns):
             if name in self.generalized:

@@ -34,7 +34,7 @@ _RANGE = re.compile(r"(-?[0-9.]+)(?:-| to )(-?[0-9.]+)")
 class Coverage:
     """For every label of a column the leaves it covers: `members[starts[i] : starts[i + 1]]`, in ascending order.
 
-    `lost` marks the labels that say nothing at all: `*`, or a missing value where the original has none.
+    `lost` marks the labels that carry no information: `*`, or a missing value where the original has none.
     """
 
     column: str
@@ -92,7 +92,7 @@ class Domain:
         return {name: np.array(sorted(members), dtype=np.int64) for name, members in found.items()}
 
     def is_lost(self, value: Value) -> bool:
-        """Tell whether a released value says nothing: `*`, or missing where the original has every value.
+        """Tell whether a released value carries no information: `*`, or missing where the original has every value.
 
         Of a column without a hierarchy whose original has `*` too, `*` is a value like any other.
         """
@@ -141,7 +141,7 @@ class Domain:
         return {place for place, number in numbers if number is not None and low <= number <= high}
 
     def coverage(self, values: Sequence[Value], counts: Integers) -> Coverage:
-        """Resolve the values of a released column, of which `counts` says how many rows have each."""
+        """Resolve the values of a released column; `counts` has the number of rows of each."""
         members = [self.covered(value) for value in values]
         unexplained = np.array([not len(each) for each in members], dtype=bool)
         if unexplained.any():
@@ -172,7 +172,7 @@ def covered_leaves(label: Value, hierarchy: Hierarchy | None, leaves: Sequence[V
 
 
 def domain_of(column: str, originals: Sequence[Value], hierarchy: Hierarchy | None) -> Domain:
-    """Put the leaves of a column together: the original's values, and those that its hierarchy lists besides."""
+    """Return the leaves of a column: the original's values, and all others that its hierarchy lists."""
     known = {_called(value) for value in originals}
     listed = [value for value in getattr(hierarchy, "values", ()) if value not in (None, SUPPRESSED)]
     leaves = [*originals, *(value for value in listed if _called(value) not in known)]

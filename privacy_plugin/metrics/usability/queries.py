@@ -118,6 +118,6 @@ def query_errors(compared: ComparedTables) -> QueryErrors:
             for column, position in enumerate(queries.positions)
         ]
         stars = compared.original.table.rows * np.prod(shares, axis=0)
-        for found, told in zip(errors, (answers(compared.released, queries), stars), strict=True):
-            found.append(np.abs(told - true) / true)
+        for found, answered in zip(errors, (answers(compared.released, queries), stars), strict=True):
+            found.append(np.abs(answered - true) / true)
     return QueryErrors(released=np.concatenate(errors[0]), stars=np.concatenate(errors[1]))

@@ -64,7 +64,7 @@ def query_error(
     A query counts the rows whose values in one, two or three columns are given ones, or lie in given ranges; about 500
     are chosen from the original, always the same ones (`metrics.usability.queries`). In the release a row counts with
     the product over the columns of the share of its label's leaves that the query asks for: labels are taken to be
-    spread evenly, as whoever has only the release must. `hierarchies` say what labels cover; `*` covers everything.
+    spread evenly, since the release does not show more. `hierarchies` define what labels cover; `*` covers everything.
     Dropped rows count nowhere. Xiao and Tao 2006, whose queries ask for random sets of values. Right to 1e-9, and
     exactly 0 where every answer is right. Cost: sets of columns * distinct rows, and queries * distinct combinations.
 

@@ -55,7 +55,7 @@ class Usability(Measurement):
 
     @property
     def suppressed_share(self) -> Fraction:
-        """The share of the original's rows that were dropped, or say nothing in any generalized column."""
+        """The share of rows that were dropped, or carry no information in any generalized column."""
         return Fraction(self.details["suppressed_share"])
 
     @property
@@ -83,11 +83,11 @@ class Usability(Measurement):
     title="usability",
     safer="higher",
     kind="utility",
-    attacker="finds less than {limit} of what the original tells about {attributes}",
+    attacker="finds less than {limit} of what the original shows about {attributes}",
     remedy="recode locally, give the columns that lost most a weight, or allow some rows to be suppressed",
     paper="White 2021, chapter 7, which asks for such a score",
-    axis="share of what the original tells",
-    shows="The release keeps this share of what its original tells beyond a table of `*`: detail, distributions, "
+    axis="share of what the original shows",
+    shows="The release keeps this share of what its original shows beyond a table of `*`: detail, distributions, "
     "dependence between columns and answers to COUNT queries.",
     hides="Anything about privacy: the original scores best. Nor whether the columns that matter most were kept.",
     smallest=0,
@@ -105,18 +105,18 @@ def usability(
     """Return how useful a release is, from 0 (a table of `*`) to 1 (the original): the weighted mean of its parts.
 
     A part is 1 - d / d*, d a distance of the release from the original, from 0 to 1, and d* that of a table which holds
-    nothing but `*`. Its weight is d*, what there is to lose: of a column whose values are about equally frequent, `*`
-    tells the distribution as well. Where d is the larger one it takes the place of d*. The distances:
+    nothing but `*`. Its weight is d*, what there is to lose: where the values of a column are about equally frequent,
+    `*` shows its distribution as well. Where d is the larger one it takes the place of d*. The distances:
 
-    - detail: mean over columns of the loss metric, the share of the domain that a label covers besides one leaf;
+    - detail: mean over columns of the loss metric, the share of the domain that a label covers, less one leaf;
     - distribution: mean over columns of the total variation distance between the two distributions;
     - dependence: mean over pairs of columns of |Cramer's V before - after|;
     - queries: median relative error of COUNT queries over up to three columns, which is `query_error`; at most 1.
 
     A label stands for the leaves that become it on some level of the column's hierarchy, evenly; `*`, a missing value
-    where the original has none, and a dropped row stand for nothing. A missing value of the original is a leaf. `*` in
-    the original is one only where the column has no hierarchy. A label of several groups covers them all. The loss is
-    an exact fraction; the rest is right to 1e-9, and the score of a table equal to the original is exactly 1. White
+    where the original has none, and a dropped row carry no information. A missing value of the original is a leaf. `*`
+    in the original is one only where the column has no hierarchy. A label of several groups covers them all. The loss
+    is an exact fraction; the rest is right to 1e-9, and the score of a table equal to the original is exactly 1. White
     2021, chapter 7, asks for such a score and defines none. Cost: that of `query_error`, and pairs of columns *
     distinct pairs of labels.
 

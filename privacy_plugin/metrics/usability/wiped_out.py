@@ -1,4 +1,4 @@
-"""Columns that a release has wiped out: one label in every row, which says nothing."""
+"""Columns that a release has wiped out: one label in every row, which carries no information."""
 
 from collections.abc import Mapping, Sequence
 
@@ -42,7 +42,7 @@ def is_wiped_out(values: Sequence[Value], hierarchy: Hierarchy | None) -> bool:
 def root_labels(hierarchy: Hierarchy) -> frozenset[str]:
     """Return the labels that every value of a hierarchy has on some level: `*`, or other names of the root.
 
-    A hierarchy of one value has none besides `*`: what it states is the value itself.
+    A hierarchy of one value has `*` only: any other label of it is as specific as the value.
     """
     values: Sequence[Value] = getattr(hierarchy, "values", ())
     paths = [path for path in map(hierarchy.path, values) if path]
