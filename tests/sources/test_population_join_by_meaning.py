@@ -165,7 +165,7 @@ def test_a_view_of_numbers_and_text_keeps_both() -> None:
     with open_snapshots(visits, register) as (table, population):
         assert population is not None
         assert population.fingerprint() == content
-        assert pp.k_anonymity(population, quasi_identifiers=["code"]).value == 1
+        assert population.frequencies(["code"]).counts.tolist() == [1, 1]
         assert pp.k_map(table, population=population, quasi_identifiers=["code"], hierarchies=known).value == 1
 
 
