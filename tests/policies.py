@@ -19,7 +19,7 @@ COMPLETE = {
         {"t_closeness": {"at_most": 0.2, "ground": "ordered"}},
     ],
     "population": "register",
-    "anonymize": {"max_suppression": 0.05, "loss": "precision"},
+    "anonymize": {"method": "generalize", "max_suppression": 0.05, "loss": "precision"},
 }
 
 

@@ -97,6 +97,26 @@ def _interpolation(name: str, value: Any, columns: Sequence[str]) -> Any:
     return _column(name, value[0], columns), value[1]
 
 
+def _weights(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Return weights of columns, {column: positive number}."""
+    return {_column(name, column, columns): _positive(name, weight, columns) for column, weight in _items(name, value)}
+
+
+def _levels(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Return levels of columns, {column: whole number}."""
+    for column, level in _items(name, value):
+        _column(name, column, columns)
+        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+            raise ParameterError(f"{name} of column {column!r} must be a level: a whole number of at least 0")
+    return dict(value)
+
+
+def _items(name: str, value: Any) -> list[tuple[Any, Any]]:
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name} must be a mapping from columns to numbers, got {type(value).__name__}")
+    return list(value.items())
+
+
 _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "max_suppression": _share,
     "loss": _loss,
@@ -108,4 +128,6 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "given": _column,
     "domains": _domains,
     "interpolation": _interpolation,
+    "weights": _weights,
+    "keep": _levels,
 }

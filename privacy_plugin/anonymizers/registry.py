@@ -5,6 +5,7 @@ from typing import Any
 from privacy_plugin.anonymizers.base import Anonymizer
 from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import EpsilonSafeLatticeMethod
 from privacy_plugin.anonymizers.generalize import GeneralizeMethod
+from privacy_plugin.anonymizers.generalize_locally import GeneralizeLocallyMethod
 from privacy_plugin.anonymizers.multidimensional_presence import MultidimensionalPresenceMethod
 from privacy_plugin.anonymizers.randomized_response import RandomizedResponseMethod
 from privacy_plugin.anonymizers.synthesis.synthesize import SynthesizeMethod
@@ -12,12 +13,15 @@ from privacy_plugin.errors import ParameterError, unknown_name
 
 # To add an anonymizer, list its class here.
 _CLASSES: tuple[type[Anonymizer], ...] = (
+    GeneralizeLocallyMethod,
     GeneralizeMethod,
     MultidimensionalPresenceMethod,
     EpsilonSafeLatticeMethod,
     SynthesizeMethod,
     RandomizedResponseMethod,
 )
+DEFAULT = GeneralizeLocallyMethod.name  # of a policy that names no method
+DEFAULT_WITH_POPULATION = GeneralizeMethod.name  # the same, where the gate has to find everyone's class by its labels
 ANONYMIZERS = {anonymizer.name: anonymizer for anonymizer in _CLASSES}
 _RENAMED = {"epsilon_safe": "epsilon_safe_lattice"}
 

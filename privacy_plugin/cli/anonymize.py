@@ -51,12 +51,12 @@ def anonymize(
 ) -> int:
     """Anonymize a table by the policy's method, judge the result, and only then write it.
 
-    The method `generalize` (the default) changes as little as the policy allows: every quasi-identifier needs a
-    hierarchy, and rows in classes that still fail are suppressed, up to max_suppression. `multidimensional_presence`
-    generalizes region by region and keeps each person's probability of being in the table within the bounds of
-    `delta_presence`. `epsilon_safe_lattice`, `synthesize` and `randomized_response` draw at random and spend privacy
-    budget from the ledger, even if the result is rejected. Identifier columns are dropped. Exit code 1 if the result
-    does not meet the policy; then no table is written.
+    The method `generalize_locally` (the default) gives every class labels of its own, as specific as the policy
+    allows; `generalize` gives each column one level. Both need a hierarchy for every quasi-identifier, and suppress
+    rows only up to max_suppression. `multidimensional_presence` generalizes region by region and keeps each person's
+    probability of being in the table within the bounds of `delta_presence`. `epsilon_safe_lattice`, `synthesize` and
+    `randomized_response` draw at random and spend privacy budget from the ledger, even if the result is rejected.
+    Identifier columns are dropped. Exit code 1 if the result does not meet the policy; then no table is written.
 
     For example:
 

@@ -94,5 +94,5 @@ def _suggest_anonymize(terminal: Terminal, loaded: "Policy", verdict: "Verdict")
     A requirement that could not be evaluated (l-diversity of people with several rows) would stop that command too.
     """
     failed = verdict.evaluated and not verdict.passed
-    if failed and loaded.method == "generalize" and set(loaded.quasi_identifiers) <= set(loaded.hierarchies):
+    if failed and loaded.anonymizer.plan_type is not None and set(loaded.quasi_identifiers) <= set(loaded.hierarchies):
         terminal.print_note("to generalize the table until it meets the policy: privacy-plugin anonymize")

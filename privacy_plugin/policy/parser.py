@@ -6,7 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from privacy_plugin.anonymizers.registry import find_anonymizer
+from privacy_plugin.anonymizers.base import Anonymizer
+from privacy_plugin.anonymizers.registry import DEFAULT, DEFAULT_WITH_POPULATION, find_anonymizer
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -23,11 +24,11 @@ from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.rules import ROLES, WITHHELD, require_one_second_table
 from privacy_plugin.requirements.specification import hierarchy_from_specification, parse_option
 
-_COLUMN_KEYS = ("role", "hierarchy", "why")
+_COLUMN_KEYS = ("role", "hierarchy", "weight", "keep", "why")
 
 
 def parse_columns(given: Any) -> dict[str, dict[str, Any]]:
-    """Parse `column: role` or `column: {role: ..., hierarchy: ..., why: ...}`."""
+    """Parse `column: role` or `column: {role: ..., hierarchy: ..., weight: ..., keep: ..., why: ...}`."""
     if not isinstance(given, Mapping) or not given:
         raise PolicyError(
             "a policy needs columns, with a role for every column of the table: columns: {age: quasi_identifier, ...}"
@@ -41,10 +42,11 @@ def parse_columns(given: Any) -> dict[str, dict[str, Any]]:
             if key not in _COLUMN_KEYS:
                 raise PolicyError(unknown_name(f"key of column {name!r}", str(key), _COLUMN_KEYS))
         _require_role(name, full.get("role"))
-        if "hierarchy" in full and full["role"] != "quasi_identifier":
-            raise PolicyError(
-                f"column {name!r} has a hierarchy, but its role is not quasi_identifier; remove the hierarchy"
-            )
+        for key in ("hierarchy", "weight", "keep"):
+            if key in full and full["role"] != "quasi_identifier":
+                raise PolicyError(
+                    f"column {name!r} has the key {key}, but its role is not quasi_identifier; remove {key}"
+                )
         columns[name] = full
     roles = [entry["role"] for entry in columns.values()]
     if "quasi_identifier" not in roles:
@@ -208,14 +210,43 @@ def parse_hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) ->
     return hierarchies
 
 
-def parse_method(given: Any, roles: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Parse the anonymization method and its options."""
+def parse_method(
+    given: Any, columns: Mapping[str, Mapping[str, Any]], requirements: Sequence[Requirement]
+) -> tuple[str, dict[str, Any]]:
+    """Parse the anonymization method, its options, and the wishes of single columns, which become options of it.
+
+    The default is the method that keeps most detail among those that the gate can judge by these requirements.
+    """
     if given is not None and not isinstance(given, Mapping):
         raise PolicyError("anonymize must be a mapping: {method: ..., and the options of the method}")
     settings = dict(given or {})
-    name = settings.pop("method", "generalize")
-    released = [column for column, role in roles.items() if role not in WITHHELD]
+    compares = any(requirement.definition.second_table == "population" for requirement in requirements)
+    name = settings.pop("method", DEFAULT_WITH_POPULATION if compares else DEFAULT)
+    released = [column for column, entry in columns.items() if entry["role"] not in WITHHELD]
     try:
-        return str(name), find_anonymizer(name).read_options(settings, released)
+        method = find_anonymizer(name)
+        if not {"weights", "keep"}.isdisjoint(settings):
+            raise ParameterError("write the wishes of a column at the column: weight: 3, keep: {at_most_level: 1}")
+        if "loss" in settings and "loss" not in method.policy_options():
+            raise ParameterError("loss is an option of full-domain generalization; add method: generalize")
+        return str(name), method.read_options({**settings, **_column_wishes(columns, method)}, released)
     except ParameterError as problem:
         raise PolicyError(f"anonymize: {problem}") from None
+
+
+def _column_wishes(columns: Mapping[str, Mapping[str, Any]], method: type[Anonymizer]) -> dict[str, Any]:
+    """Return the options `weights` and `keep` from the keys `weight` and `keep` of the columns."""
+    weights = {name: entry["weight"] for name, entry in columns.items() if "weight" in entry}
+    levels = {name: _highest_level(name, entry["keep"]) for name, entry in columns.items() if "keep" in entry}
+    wishes = {name: wish for name, wish in (("weights", weights), ("keep", levels)) if wish}
+    for name in wishes:
+        if name not in method.policy_options():
+            key = "weight" if name == "weights" else name
+            raise ParameterError(f"{method.name} cannot follow {key} of a column; use method: {DEFAULT}")
+    return wishes
+
+
+def _highest_level(column: str, given: Any) -> Any:
+    if not isinstance(given, Mapping) or set(given) != {"at_most_level"}:
+        raise ParameterError(f"keep of column {column!r} must be written as keep: {{at_most_level: 1}}")
+    return given["at_most_level"]

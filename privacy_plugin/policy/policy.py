@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from privacy_plugin.anonymizers.base import Anonymizer
-from privacy_plugin.anonymizers.registry import find_anonymizer
+from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
@@ -52,7 +52,7 @@ class Policy:
     requirements: tuple[Requirement, ...]
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     anonymize: Mapping[str, Any] = field(default_factory=dict)
-    method: str = "generalize"
+    method: str = DEFAULT
     population: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ class Policy:
         roles = {name: entry["role"] for name, entry in columns.items()}
         used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder))
         hierarchies = parse_hierarchies(columns, Path(folder))
-        method, options = parse_method(given.get("anonymize"), roles)
+        method, options = parse_method(given.get("anonymize"), columns, requirements)
         policy = cls(
             dataset=dataset,
             roles=roles,
@@ -125,7 +125,7 @@ class Policy:
             "roles": dict(self.roles),
             "requirements": sorted(requirements, key=lambda line: json.dumps(line, sort_keys=True)),
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
-            "anonymize": {**self.anonymize, **({"method": self.method} if self.method != "generalize" else {})},
+            "anonymize": {**self.anonymize, "method": self.method},
             "population": self.population,
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from privacy_plugin.anonymizers.registry import ANONYMIZERS
+from privacy_plugin.anonymizers.registry import ANONYMIZERS, DEFAULT
 from privacy_plugin.proposals.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]")
@@ -47,7 +47,7 @@ def policy_text(proposal: Proposal) -> str:
             *_requirements(proposal),
             "",
             "anonymize:",
-            f"  method: generalize  # or {', '.join(name for name in ANONYMIZERS if name != 'generalize')}",
+            f"  method: {DEFAULT}  # or {', '.join(name for name in ANONYMIZERS if name != DEFAULT)}",
             "  max_suppression: 0.05  # at most this share of the rows may be suppressed",
             "",
         ]

@@ -81,7 +81,9 @@ def test_randomized_response_draws_every_released_cell_and_reports_its_channel()
 
 
 def test_generalizing_needs_no_ledger() -> None:
-    policy = policy_of(requirements=[{"k_anonymity": {"at_least": 5}}], anonymize={"max_suppression": 0.1})
+    policy = policy_of(
+        requirements=[{"k_anonymity": {"at_least": 5}}], anonymize={"method": "generalize", "max_suppression": 0.1}
+    )
     result = anonymize(pd.DataFrame(people()), policy=policy)
     assert (result.method, result.left_out, result.cost) == ("generalize", ("name",), None)
     assert policy.judge(result.made).passed
@@ -176,7 +178,7 @@ def test_a_table_that_cannot_be_written_costs_nothing(target: str | None, tmp_pa
 
 def test_a_target_for_a_frame_is_refused_before_anything_is_spent() -> None:
     ledger = open_ledger()
-    with pytest.raises(ParameterError, match="is returned, not written"):
+    with pytest.raises(ParameterError, match="remove the target"):
         anonymize(FRAME, policy=policy_of(), target="made", ledger=ledger)
     assert ledger.entries() == ()
 
@@ -275,7 +277,8 @@ def test_a_randomized_method_refuses_a_saved_plan() -> None:
         ({"anonymize": {**RESPONSE, "columns": ["sex"]}}, "unknown option of randomized_response 'columns'"),
         ({"anonymize": {**RESPONSE, "delta": 1e-6}}, "unknown option of randomized_response 'delta'"),
         ({"anonymize": {**RESPONSE, "domains": {"name": ["a"]}}}, "unknown column in domains 'name'"),
-        ({"anonymize": {"loss": "entropi"}}, "did you mean 'entropy'"),
+        ({"anonymize": {"method": "generalize", "loss": "entropi"}}, "did you mean 'entropy'"),
+        ({"anonymize": {"loss": "entropy"}}, "add method: generalize"),
         ({"anonymize": {"max_suppression": 2}}, "max_suppression must lie between"),
         ({"anonymize": "synthesize"}, "anonymize must be a mapping"),
         ({"requirements": [{"k_anonymity": {"at_least": 2}}]}, "synthesize spends privacy budget"),
@@ -315,7 +318,7 @@ def test_the_method_is_part_of_the_policy_digest() -> None:
     assert len({policy.digest for policy in policies}) == len(policies)
     budget_only = policy_dict(requirements=[BUDGET])
     del budget_only["anonymize"]
-    assert pp.Policy.from_dict(budget_only).method == "generalize"  # judges what was drawn elsewhere
+    assert pp.Policy.from_dict(budget_only).method == "generalize_locally"  # judges what was drawn elsewhere
 
 
 @pytest.mark.parametrize(

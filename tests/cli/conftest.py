@@ -25,7 +25,7 @@ POLICY: dict[str, Any] = {
         "remark": "insensitive",
     },
     "requirements": [{"k_anonymity": {"at_least": 5}}, {"l_diversity": {"variant": "distinct", "at_least": 2}}],
-    "anonymize": {"max_suppression": 0.1},
+    "anonymize": {"method": "generalize", "max_suppression": 0.1},
 }
 
 

@@ -34,7 +34,7 @@ def policy_dict(**changes: Any) -> dict[str, Any]:
             "disease": "sensitive",
         },
         "requirements": [{"k_anonymity": {"at_least": 3}}, {"l_diversity": {"variant": "distinct", "at_least": 2}}],
-        "anonymize": {"max_suppression": 0.1},
+        "anonymize": {"method": "generalize", "max_suppression": 0.1},
         **changes,
     }
 

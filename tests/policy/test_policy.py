@@ -1,10 +1,12 @@
 """Policies as they are meant: roles, hierarchy files, limits that ask for nothing."""
 
+import re
 import textwrap
 
 import pytest
 
 import privacy_plugin as pp
+from privacy_plugin.errors import PolicyError
 from tests.policies import COMPLETE, changed
 
 
@@ -76,3 +78,32 @@ def test_a_comparison_with_the_original_is_noted_as_outside_the_budget():
     (note,) = both.notes
     assert "the budget does not cover which tables pass: repeated_records compares with the exact original" in note
     assert pp.Policy.from_dict({**table, "requirements": [budget, {"k_anonymity": {"at_least": 2}}]}).notes == ()
+
+
+def test_wishes_of_columns_become_options_of_the_default_method():
+    given = changed()
+    given["anonymize"] = {"max_suppression": 0.01}
+    given["columns"]["age"] = {**given["columns"]["age"], "weight": 3, "keep": {"at_most_level": 1}}
+    policy = pp.Policy.from_dict(given)
+    assert policy.method == "generalize_locally"
+    assert dict(policy.anonymize) == {"max_suppression": 0.01, "weights": {"age": 3}, "keep": {"age": 1}}
+
+
+@pytest.mark.parametrize(
+    ("age", "anonymize", "message"),
+    [
+        ({"weight": 0}, {}, "weights must be positive"),
+        ({"weight": "much"}, {}, "weights"),
+        ({"keep": 1}, {}, "keep: {at_most_level: 1}"),
+        ({"keep": {"at_most_level": -1}}, {}, "must be a level"),
+        ({"weight": 2}, {"method": "generalize"}, "cannot follow weight"),
+        ({}, {"loss": "entropy"}, "add method: generalize"),
+        ({}, {"labels": "seen"}, "hierarchy"),
+    ],
+)
+def test_wishes_that_cannot_be_followed_are_refused(age, anonymize, message):
+    given = changed()
+    given["anonymize"] = anonymize
+    given["columns"]["age"] = {**given["columns"]["age"], **age}
+    with pytest.raises(PolicyError, match=re.escape(message)):
+        pp.Policy.from_dict(given)

@@ -27,7 +27,7 @@ POLICY: dict[str, Any] = {
         {"t_closeness": {"at_most": 0.6}},
         {"reidentification_risk": {"variant": "average", "at_most": 0.5}},
     ],
-    "anonymize": {"max_suppression": 0.1},
+    "anonymize": {"method": "generalize", "max_suppression": 0.1},
 }
 
 
