@@ -101,6 +101,12 @@ def anonymize(
             progress("judging the result")
             staged = reopen()
             verdict = loaded.judge(staged, population=compared, fingerprint=True)
+            useful = None
+            if report:  # now: what is staged is gone afterwards
+                from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
+
+                progress("comparing with the original")
+                useful = measure_usefulness(staged, held.source, policy=loaded, plan=result.result, population=compared)
             if verdict.passed:
                 progress("writing")
                 exit_if_terminated()
@@ -109,10 +115,8 @@ def anonymize(
             _save_plan(result.plan, plan)
         if report:
             progress("writing the report")
-            from privacy_plugin.report import write_report  # its chart libraries load slowly
-
             verdicts = [("as it is", loaded.judge(source, population=others)), ("anonymized", verdict)]
-            write_report(report, policy=loaded, verdicts=verdicts, plan=result.result)
+            write_report(report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful)
     show_anonymized(terminal, result, again=saved is not None)
     written = {
         "output": output if verdict.passed else None,

@@ -83,10 +83,22 @@ def report(
         verdict = loaded.judge(source, population=others, fingerprint=True)
         verdicts.append(("after" if before is not None else opened.name, verdict))
         certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
-        progress("writing the report")
-        from privacy_plugin.report import write_report  # its chart libraries load slowly
+        from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
 
-        write_report(output, policy=loaded, verdicts=verdicts, plan=shown_plan, certificate=certificate, title=title)
+        useful = None
+        if before is not None:
+            progress("comparing with the original")
+            useful = measure_usefulness(source, earlier, policy=loaded, plan=shown_plan, population=others)
+        progress("writing the report")
+        write_report(
+            output,
+            policy=loaded,
+            verdicts=verdicts,
+            plan=shown_plan,
+            certificate=certificate,
+            title=title,
+            usefulness=useful,
+        )
     show_verdict(terminal.console, verdict.to_dict(), label=opened.name)
     terminal.print_line(f"report: {output}")
     if hint := identifiers_hint(loaded.rules, verdict):

@@ -14,7 +14,7 @@ from rich.text import Text
 from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED, Terminal
 from privacy_plugin.description import Description
-from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.gate.verdict import Verdict, is_wiped_out_note
 from privacy_plugin.requirements.requirement import format_value
 from privacy_plugin.requirements.rules import Rules, identifier_problem
 
@@ -40,7 +40,9 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
     colour = "green" if verdict["passed"] else "red"
     status = f"{verdict_status(verdict).upper()}: the gate is {'open' if verdict['passed'] else 'closed'}"
     parts: list[RenderableType] = [Text(f"{status} ({label})", style=f"bold {colour}")]
-    parts += [Text(f"note: {note}", style="yellow") for note in verdict["notes"]]
+    wiped_out = [note for note in verdict["notes"] if is_wiped_out_note(note)]
+    parts += [Text(f"warning: {note}", style="bold yellow") for note in wiped_out]
+    parts += [Text(f"note: {note}", style="yellow") for note in verdict["notes"] if note not in wiped_out]
     bullet = "*" if console.options.ascii_only else "•"
     parts += [Text(f"{bullet} {problem}") for problem in verdict["problems"]]
     if verdict["findings"]:

@@ -124,20 +124,29 @@ def _read_verdict(path: Path | None) -> dict[str, Any]:
 def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, released: _Outcome) -> Path:
     """Write a report that compares both tables of the warehouse."""
     from privacy_plugin.orchestration import WarehouseResource  # needs Dagster
-    from privacy_plugin.report import write_report
+    from privacy_plugin.report import measure_usefulness, write_report
 
     warehouse = WarehouseResource(url=os.environ["PRIVACY_PLUGIN_WAREHOUSE"])
     try:
         population = warehouse.table("population_register")
+        before, after = (warehouse.table(name) for name in ("visits_as_is", _ANONYMIZED))
         verdicts = [
-            (label, policy.judge(warehouse.table(name), population=population))
-            for label, name in (("as it is", "visits_as_is"), ("anonymized", _ANONYMIZED))
+            (label, policy.judge(table, population=population))
+            for label, table in (("as it is", before), ("anonymized", after))
         ]
+        useful = measure_usefulness(after, before, policy=policy, plan=plan, population=population)
     finally:
         warehouse.dispose()
     path = released.certificate
     certificate = Certificate.from_json(path.read_text(encoding="utf-8")) if path else None
-    return write_report(place / "report.html", policy=policy, verdicts=verdicts, plan=plan, certificate=certificate)
+    return write_report(
+        place / "report.html",
+        policy=policy,
+        verdicts=verdicts,
+        plan=plan,
+        certificate=certificate,
+        usefulness=useful,
+    )
 
 
 def _show_outcome(

@@ -16,6 +16,8 @@ from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.population_join import open_snapshots
 
+_WIPED_OUT = "in every row: it carries no information"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -150,10 +152,15 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
     known = {name: tables.known_values(name) for name in rules.columns("quasi_identifier")}
     return tuple(
         f"column {name!r} was generalized to {'`*`' if values[0] == SUPPRESSED else 'the root of its hierarchy'} "
-        "in every row: it carries no information"
+        + _WIPED_OUT
         for name, values in known.items()
         if values and is_wiped_out(values, hierarchies.get(name))
     )
+
+
+def is_wiped_out_note(note: str) -> bool:
+    """Tell whether a note of a verdict is about a column without information, which readers must not overlook."""
+    return note.endswith(_WIPED_OUT)
 
 
 def _population_fingerprint(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:

@@ -128,7 +128,7 @@ def loss_against_k(
         loss=loss,
         **others,
     )
-    return _trade_off(lattice, ks)
+    return trade_off_over(lattice, ks)
 
 
 def infeasible(lattice: Lattice, unit: str | None) -> PrivacyPluginError:
@@ -187,10 +187,11 @@ def _cheap_trade_off(lattice: Lattice) -> tuple[TradeOff, ...]:
     cheap = lattice.nodes <= PICTURED and lattice.nodes * lattice.table.distinct <= _CHEAP_VISITS
     if not cheap or lattice.conditions.k < 2 or not lattice.conditions.decisive:
         return ()
-    return _trade_off(lattice, sorted({*KS, lattice.conditions.k}))
+    return trade_off_over(lattice, sorted({*KS, lattice.conditions.k}))
 
 
-def _trade_off(lattice: Lattice, ks: Sequence[int]) -> tuple[TradeOff, ...]:
+def trade_off_over(lattice: Lattice, ks: Sequence[int]) -> tuple[TradeOff, ...]:
+    """Return the least loss for every k; requirements on class sizes make way for k, all others stay."""
     others = tuple(requirement for requirement in lattice.requirements if least_size(requirement) is None)
     asked = [replace(lattice, requirements=(require("k_anonymity", at_least=k), *others)) for k in ks]
     return tuple(TradeOff(k=k, loss=least_loss(one)) for k, one in zip(ks, asked, strict=True))

@@ -46,12 +46,12 @@ def judge_and_record(
     a refusal; the verdict itself stays unchanged. `ledger` opens the budget ledger for requirements that need it. An
     error while writing the record is raised: the run fails, and without a certificate there is no release.
     """
-    verdict = _judge(policy, read, partition, ledger)
+    verdict, tables = _judge(policy, read, partition, ledger)
     with redact_errors("recording the verdict"):
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
         certificate = store.record(recorded)
-    path, problem = _write_report(gate, policy, recorded, certificate, certificates)
+    path, problem = _write_report(gate, policy, recorded, certificate, certificates, tables)
     return Judgement(
         verdict=verdict,
         certificate=certificate,
@@ -66,18 +66,21 @@ def _judge(
     read: Callable[[], tuple[Any, Any]],
     partition: str | None,
     ledger: Callable[[], AbstractContextManager[Any]],
-) -> Verdict:
+) -> tuple[Verdict, tuple[Any, Any]]:
+    """Return the verdict, and what was read: the data and its population or original."""
     try:
         with ledger():
             data, population = read()
-            return policy.judge(data, population=population, partition=partition, fingerprint=True)
+            verdict = policy.judge(data, population=population, partition=partition, fingerprint=True)
     except Exception as problem:  # noqa: BLE001  an error closes the gate and is recorded
-        return Verdict(
+        refusal = Verdict(
             dataset=policy.dataset,
             policy_digest=policy.digest,
             partition=partition,
             problems=(f"the table could not be judged: {redacted_message(problem)}",),
         )
+        return refusal, (None, None)
+    return verdict, (data, population)
 
 
 def _write_report(
@@ -86,20 +89,28 @@ def _write_report(
     verdict: Verdict,
     certificate: Certificate,
     certificates: CertificateStoreResource,
+    tables: tuple[Any, Any],
 ) -> tuple[Path | None, str | None]:
-    """Write the report; a failure here does not change the verdict, because the release does not depend on it."""
-    try:
-        from privacy_plugin.report import write_report  # its chart libraries load slowly
+    """Write the report; a failure here does not change the verdict, because the release does not depend on it.
 
+    Where the gate reads the original of the judged table, the report also shows what is left of it.
+    """
+    try:
+        from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
+
+        data, original = tables
+        plan = _load_plan(certificates.plan_path(gate, verdict.partition))
+        compared = original is not None and policy.rules.compares_with_original
         name = gate.to_user_string()
         path = certificates.report_path(gate, verdict.partition)
         write_report(
             path,
             policy=policy,
             verdicts=[(name if verdict.partition is None else f"{name}, {verdict.partition}", verdict)],
-            plan=_load_plan(certificates.plan_path(gate, verdict.partition)),
+            plan=plan,
             certificate=certificate,
             title=f"Privacy gate of {name}",
+            usefulness=measure_usefulness(data, original, policy=policy, plan=plan) if compared else None,
         )
     except Exception as problem:  # noqa: BLE001  its message may quote the data
         return None, f"the report could not be written: {type(problem).__name__}"

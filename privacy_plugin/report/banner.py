@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.gate.verdict import Verdict, is_wiped_out_note
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, element, section, table
 from privacy_plugin.report.provenance import counted
@@ -18,8 +18,9 @@ def banner(content: ReportContent) -> Markup:
     """State whether the gate is open, and the verdicts that led there."""
     final = content.final
     state = "passed" if final.passed else "failed"
+    notes = [note for note in final.notes if not is_wiped_out_note(note)]
     steps = [_step(label, verdict) for label, verdict in content.verdicts] if len(content.verdicts) > 1 else []
-    return element(
+    stated = element(
         "div",
         element("span", _TICK if final.passed else _CROSS, class_="mark"),
         element(
@@ -27,11 +28,31 @@ def banner(content: ReportContent) -> Markup:
             element("p", f"{_word(final)}: the gate is {'open' if final.passed else 'closed'}", class_="verdict"),
             element("p", _sentence(content.policy.dataset, final)),
             element("p", element("strong", _NOTHING_FOUND)) if final.passed and not _protects(content) else None,
-            element("ul", [element("li", note) for note in final.notes], class_="notes") if final.notes else None,
+            element("ul", [element("li", note) for note in notes], class_="notes") if notes else None,
             element("ol", steps, class_="steps", aria_label="Verdicts in order") if steps else None,
         ),
         class_=f"banner {state}",
         role="status",
+    )
+    return Markup(f"{_lost_columns(content)}{stated}")
+
+
+def _lost_columns(content: ReportContent) -> Markup:
+    """Warn of the columns that carry no information: amber for some of the quasi-identifiers, red for all of them."""
+    warnings = [note for note in content.final.notes if is_wiped_out_note(note)]
+    if not warnings:
+        return Markup("")
+    everything = len(warnings) == len(content.policy.quasi_identifiers)
+    are = "is" if len(warnings) == 1 else "are"
+    some = f"{len(warnings)} of {len(content.policy.quasi_identifiers)} quasi-identifiers {are} wiped out"
+    head = "Every quasi-identifier is wiped out" if everything else some
+    return element(
+        "div",
+        element("p", element("strong", f"{head}.")),
+        element("ul", [element("li", note) for note in warnings]),
+        element("p", "Recode locally, give these columns a weight, or allow some rows to be suppressed."),
+        class_="callout lost" if everything else "callout",
+        role="alert",
     )
 
 

@@ -1,18 +1,16 @@
 """What an anonymizer changed: its levels, what it cost, and pictures of the search that found it."""
 
-import math
 from collections.abc import Sequence
 
-from privacy_plugin.anonymizers.base import LatticeResult
+from privacy_plugin.anonymizers.base import AnonymizerResult, LatticeResult
 from privacy_plugin.description import ColumnLevel
-from privacy_plugin.generalization.class_conditions import least_size
-from privacy_plugin.generalization.plan import LatticeNode
+from privacy_plugin.generalization.plan import LatticeNode, TradeOff
 from privacy_plugin.report.content import ReportContent
-from privacy_plugin.report.drawing import Point, drawing, line, words
+from privacy_plugin.report.drawing import Point, drawing, line
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
+from privacy_plugin.report.trade_off import trade_off_figure, trade_off_left_out
 
 _WIDTH, _MARGIN = 640.0, 26.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
 _PALEST = 0.2
 
 
@@ -23,13 +21,16 @@ def changes(content: ReportContent) -> Markup:
     described = content.plan.describe()
     pairs: list[tuple[str, Child]] = [(name[:1].upper() + name[1:], value) for name, value in described.rows]
     rows: list[list[Child]] = [[element("code", one.column), _steps(one), one.meaning] for one in described.levels]
-    figures = lattice_figures(content.plan) if isinstance(content.plan, LatticeResult) else []
+    points, problem = content.trade_off
+    left_out = trade_off_left_out(content.plan, points, problem)
+    figures = search_figures(content.plan, points)
     return section(
         "What was changed",
         definitions(pairs),
         table("Level of every quasi-identifier", ["column", "level", "its values became"], rows) if rows else None,
         element("ul", [element("li", note) for note in described.notes]) if described.notes else None,
         element("div", figures, class_="columns") if figures else None,
+        element("p", left_out, class_="note") if left_out else None,
         identifier="change",
     )
 
@@ -39,14 +40,13 @@ def _steps(column: ColumnLevel) -> list[Child]:
     return [element("span", steps, class_="levels", aria_hidden="true"), f" {column.position}"]
 
 
-def lattice_figures(plan: LatticeResult) -> list[Markup]:
-    """Draw the recorded search: the lattice if it is small, and the curve of loss against k."""
+def search_figures(plan: AnonymizerResult, computed: Sequence[TradeOff] = ()) -> list[Markup]:
+    """Draw the recorded search: the lattice if it is small, and the curve of loss against k, `computed` or recorded."""
     figures = []
-    if plan.lattice:
+    if isinstance(plan, LatticeResult) and plan.lattice:
         figures.append(_figure(_lattice(plan), _lattice_key(plan)))
-    if len([point for point in plan.trade_off if point.loss is not None]) > 1:
-        figures.append(_figure(_trade_off(plan), "The least loss that every k would have cost, all else being equal."))
-    return figures
+    curve = trade_off_figure(plan, computed)
+    return figures if curve is None else [*figures, curve]
 
 
 def _figure(picture: Markup, caption: str) -> Markup:
@@ -139,44 +139,3 @@ def _lattice_description(plan: LatticeResult) -> str:
         f"Lattice of {len(plan.lattice):,} combinations of levels: {allowed:,} are known to meet the policy, "
         f"{len(plan.minimal_nodes):,} of them minimal; chosen: {chosen}, loss {plan.loss:.4g}."
     )
-
-
-def _trade_off(plan: LatticeResult) -> Markup:
-    curve = [(point.k, point.loss) for point in plan.trade_off if point.loss is not None]
-    lost = [point.k for point in plan.trade_off if point.loss is None]
-    ks = [point.k for point in plan.trade_off]
-    highest = _round_end(max(loss for _, loss in curve) or 1.0)
-    places = [(_at_k(k, ks), _BOTTOM - (_BOTTOM - _TOP) * loss / highest) for k, loss in curve]
-    asked = max((size for size in map(least_size, plan.requirements) if size is not None), default=None)
-    marks: list[Child] = [
-        [line((_LEFT, _at(share)), (_RIGHT, _at(share)), "var(--line)") for share in (0.0, 0.5, 1.0)],
-        [words((_LEFT - 6, _at(share) + 4), f"{share * highest:.3g}", anchor="end") for share in (0.0, 0.5, 1.0)],
-        [words((_at_k(k, ks), _BOTTOM + 16), str(k)) for k in ks],
-        [words((_at_k(k, ks), _BOTTOM - 6), "none") for k in lost],
-        words(((_LEFT + _RIGHT) / 2, _BOTTOM + 34), "k, the smallest class size"),
-        words((_LEFT - 6, _TOP - 8), "loss", anchor="end"),
-    ]
-    if asked in ks:
-        marks.append(line((_at_k(asked, ks), _TOP), (_at_k(asked, ks), _BOTTOM), "var(--text)", dashes="5 3"))
-        marks.append(words((_at_k(asked, ks), _TOP - 6), f"k = {asked}", colour="var(--text)", bold=True))
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    marks.append(element("polyline", points=path, fill="none", stroke="var(--chart-meets)", stroke_width="2"))
-    marks.append([_circle(place, 3, fill="var(--chart-meets)") for place in places])
-    listed = "; ".join(f"k {k}: {loss:.4g}" for k, loss in curve) + "".join(f"; k {k}: not possible" for k in lost)
-    return drawing(*marks, width=440, height=222, description=f"Line chart: least loss for every k. {listed}.")
-
-
-def _round_end(highest: float) -> float:
-    """Return where an axis ends, so that its half is a round number too."""
-    unit = 10.0 ** math.floor(math.log10(highest))
-    return next(unit * factor for factor in (1, 2, 4, 6, 8, 10) if unit * factor >= highest)
-
-
-def _at(share: float) -> float:
-    return _BOTTOM - (_BOTTOM - _TOP) * share
-
-
-def _at_k(k: int, ks: Sequence[int]) -> float:
-    """Place k by its logarithm."""
-    low, high = math.log(min(ks)), math.log(max(ks))
-    return _LEFT + 14 + (_RIGHT - _LEFT - 28) * ((math.log(k) - low) / (high - low) if high > low else 0.5)

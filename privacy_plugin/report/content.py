@@ -7,7 +7,9 @@ from privacy_plugin.anonymizers.base import AnonymizerResult
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.generalization.plan import TradeOff
 from privacy_plugin.policy.policy import Policy
+from privacy_plugin.report.usefulness import Usefulness
 from privacy_plugin.requirements.requirement import Finding
 
 
@@ -20,6 +22,7 @@ class ReportContent:
     plan: AnonymizerResult | None = None
     certificate: Certificate | None = None
     title: str | None = None
+    usefulness: Usefulness | None = None
 
     def __post_init__(self) -> None:
         """Raise for verdicts or a certificate of another policy: a report never mixes policies."""
@@ -40,6 +43,12 @@ class ReportContent:
     def heading(self) -> str:
         """The title of the page."""
         return self.title or f"Privacy of {self.policy.dataset}"
+
+    @property
+    def trade_off(self) -> tuple[Sequence[TradeOff], str]:
+        """The curve of loss against k that was computed for the report, and why there is none."""
+        found = self.usefulness
+        return ((), "") if found is None else (found.trade_off, found.trade_off_problem)
 
     def findings(self, number: int) -> Sequence[tuple[str, Finding | None]]:
         """What every verdict found about one requirement; None where the gate shut before it was measured."""

@@ -17,12 +17,15 @@ from privacy_plugin.report.findings import findings
 from privacy_plugin.report.limitations import limitations
 from privacy_plugin.report.markup import Markup, element
 from privacy_plugin.report.provenance import certificate_section, provenance
+from privacy_plugin.report.usefulness import Usefulness
+from privacy_plugin.report.what_is_left import what_is_left
 
 SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     banner,
     overview,
     findings,
     changes,
+    what_is_left,
     provenance,
     certificate_section,
     limitations,
@@ -39,13 +42,22 @@ def render_report(
     plan: AnonymizerResult | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
+    usefulness: Usefulness | None = None,
 ) -> str:
     """Return the report as one self-contained HTML page.
 
     `verdicts` are labelled and in order, such as ("as it is", ...), ("anonymized", ...); the last one decides the
-    banner. The page holds names of columns, counts and digests, and no value of the table.
+    banner. With a `usefulness` (`measure_usefulness`), the page also shows what the release keeps of its original. It
+    holds names of columns, counts and digests, and no value of the table.
     """
-    content = ReportContent(policy=policy, verdicts=tuple(verdicts), plan=plan, certificate=certificate, title=title)
+    content = ReportContent(
+        policy=policy,
+        verdicts=tuple(verdicts),
+        plan=plan,
+        certificate=certificate,
+        title=title,
+        usefulness=usefulness,
+    )
     style = files("privacy_plugin.report").joinpath("style.css").read_text(encoding="utf-8")
     head = element(
         "head",
@@ -69,9 +81,12 @@ def write_report(
     plan: AnonymizerResult | None = None,
     certificate: Certificate | None = None,
     title: str | None = None,
+    usefulness: Usefulness | None = None,
 ) -> Path:
     """Write the report to a file, whole or not at all, and return its path."""
-    page = render_report(policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title)
+    page = render_report(
+        policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title, usefulness=usefulness
+    )
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

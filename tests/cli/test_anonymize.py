@@ -202,6 +202,8 @@ def test_the_report_compares_before_and_after(folder: Path, run: Run) -> None:
         assert leaks(text) == []
         assert "Passed: the gate is open" in text
         assert "What was changed" in text
+        assert "What is left" in text
+        assert "Histogram of age before and after" in text
     assert "Certificate" in second.read_text(encoding="utf-8")
 
 

@@ -58,6 +58,7 @@ def test_from_a_cap_to_a_checked_release(place: Path, run: Run, anonymize: Run) 
     page = (place / "report.html").read_text()
     assert "epsilon 1, delta 1e-06 a row; composed over 1 spend" in page
     assert "the number of rows is public" in page
+    assert "What is left" not in page  # no budget covers a comparison with the original
     for told_to_people in (viewed_by_people, made.output, page):
         assert "secretplace" not in told_to_people
         assert "MARKER" not in told_to_people

@@ -57,7 +57,7 @@ def test_a_column_of_stars_is_noted_before_anything_else(folder: Path, run: Run)
     people().drop(columns="person").assign(age="*").to_csv(folder / "release.csv", index=False)
     result = run("check", folder / "release.csv", "-p", folder / "policy.yaml")
     shown = words(result)
-    assert GONE in shown
+    assert f"warning: {GONE}" in shown
     assert shown.index(GONE) < shown.index("k_anonymity at least 5")
     shown = json.loads(run("check", folder / "release.csv", "-p", folder / "policy.yaml", "--json").stdout)
     assert shown["notes"] == [GONE]

@@ -60,6 +60,7 @@ def test_the_demo_prints_the_paths(demonstrated: tuple[int, str, Path]) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Passed: the gate is open" in page
     assert "as it is" in page
+    assert "What is left" in page
     for gate in ("visits_as_is", "visits_anonymized"):
         place = folder / "reports" / f"{gate}.html"
         assert place.exists()

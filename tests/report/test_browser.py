@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.report import write_report
+from privacy_plugin.report import measure_usefulness, write_report
 from tests.engines import unavailable
 from tests.report.generated_tables import MADE, REAL, ROLES
-from tests.report.pages import judged, policy
+from tests.report.pages import judged, people, policy
 
 pytestmark = pytest.mark.browser
 
@@ -143,6 +143,25 @@ def test_an_audit_is_compared_with_chance(browser: Any, audited: Path, width: in
     chart = page.get_by_role("img", name="Repeated records and chance")
     assert chart.bounding_box()["height"] > 80
     assert chart.get_by_text("if the columns were independent").count() == 2
+
+
+@pytest.mark.parametrize("width", [360, 1400])
+def test_what_is_left_is_drawn_on_any_screen(browser: Any, tmp_path: Path, width: int) -> None:
+    rules = policy()
+    before, after, plan, _ = judged(rules)
+    found = measure_usefulness(plan.apply(people(), keep=rules.rules.released), people(), policy=rules, plan=plan)
+    verdicts = [("as it is", before), ("anonymized", after)]
+    written = write_report(tmp_path / "report.html", policy=rules, verdicts=verdicts, plan=plan, usefulness=found)
+    page, asked, complaints = opened(browser, written, viewport={"width": width, "height": 800})
+    assert (asked, complaints) == ([written.as_uri()], [])
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    assert page.get_by_role("heading", name="What is left").is_visible()
+    histograms = page.get_by_role("img", name="Histogram of")
+    assert histograms.count() == len(rules.quasi_identifiers)
+    for number in range(histograms.count()):
+        box = histograms.nth(number).bounding_box()
+        assert box["width"] > 200
+        assert box["x"] + box["width"] <= width
 
 
 def test_headings_and_tables_are_named(browser: Any, report: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.frequency.hierarchy import TableHierarchy
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
-from privacy_plugin.report.changes import lattice_figures
+from privacy_plugin.report.changes import search_figures
 
 K2 = pp.require("k_anonymity", at_least=2)
 FRAME = pd.DataFrame({"age": ["21", "25", "34", "36"], 'zip "<b>"': ["8001", "8002", "8001", "secret-zip"]})
@@ -26,7 +26,7 @@ def plan_of(**given) -> Plan:
 
 
 def drawn(plan: Plan) -> list[ElementTree.Element]:
-    return [ElementTree.fromstring(figure).find("svg") for figure in lattice_figures(plan)]
+    return [ElementTree.fromstring(figure).find("svg") for figure in search_figures(plan)]
 
 
 def test_every_node_is_drawn_as_what_it_is():
@@ -72,8 +72,8 @@ def test_unchecked_nodes_and_minimal_nodes_are_marked():
     assert sum(mark.get("stroke-dasharray") == "2 2" for mark in lattice.iter("circle")) == 3
     rings = [mark.get("stroke-width") for mark in lattice.iter("circle") if mark.get("fill") == "none"]
     assert sorted(rings, key=str) == ["2.5", None]
-    assert "Dashed: not checked." in lattice_figures(plan)[0]
-    assert "Dashed" not in lattice_figures(plan_of())[0]
+    assert "Dashed: not checked." in search_figures(plan)[0]
+    assert "Dashed" not in search_figures(plan_of())[0]
 
 
 @pytest.mark.parametrize("shape", [(1,), (200,), (2, 100), (14, 14), (3, 4, 4, 4), (2,) * 7])
@@ -115,13 +115,13 @@ def test_the_curve_stays_inside_its_box(ks):
 
 def test_a_curve_of_one_point_or_none_is_not_drawn():
     plan = plan_of()
-    assert len(lattice_figures(replace(plan, trade_off=()))) == 1
-    assert len(lattice_figures(replace(plan, trade_off=(TradeOff(k=2, loss=0.1), TradeOff(k=3, loss=None))))) == 1
-    assert lattice_figures(replace(plan, trade_off=(), lattice=())) == []
+    assert len(search_figures(replace(plan, trade_off=()))) == 1
+    assert len(search_figures(replace(plan, trade_off=(TradeOff(k=2, loss=0.1), TradeOff(k=3, loss=None))))) == 1
+    assert search_figures(replace(plan, trade_off=(), lattice=())) == []
 
 
 def test_no_value_of_the_table_is_drawn_and_names_cannot_break_out():
-    for figure in lattice_figures(plan_of()):
+    for figure in search_figures(plan_of()):
         assert "secret-zip" not in figure
         assert "<b>" not in figure
 

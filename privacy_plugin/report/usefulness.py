@@ -1,0 +1,88 @@
+"""Usefulness: what a release keeps of its original, column by column, without a value of either table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privacy_plugin.anonymizers.base import AnonymizerResult
+from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.generalization.local_plan import LocalPlan
+from privacy_plugin.generalization.plan import Plan, TradeOff
+from privacy_plugin.generalization.trade_off import SECONDS, affordable_trade_off
+from privacy_plugin.metrics.usability.column_change import ColumnChange, column_changes
+from privacy_plugin.metrics.usability.compared_tables import compare_tables
+from privacy_plugin.metrics.usability.score import Usability, usability
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.sources import frequency_table
+
+UNAFFORDABLE = f"computing it was estimated to take more than {SECONDS:g} seconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usefulness:
+    """A release compared with its original: the usability score, and the change of every quasi-identifier.
+
+    `problem` says why nothing could be measured. `trade_off` is the curve of loss against k, computed for a plan that
+    came without one; `trade_off_problem` says why it was left out. The object holds shares, and no value.
+    """
+
+    measured: Usability | None = None
+    changes: tuple[ColumnChange, ...] = ()
+    problem: str = ""
+    trade_off: tuple[TradeOff, ...] = ()
+    trade_off_problem: str = ""
+
+
+def measure_usefulness(
+    released: Any, original: Any, *, policy: Policy, plan: AnonymizerResult | None = None, population: Any = None
+) -> Usefulness | None:
+    """Compare a release with its original over the quasi-identifiers and sensitive columns of the policy.
+
+    Returns None for releases that are drawn at random: no privacy budget covers a comparison with their original.
+    A table that cannot be compared, such as one with labels that no hierarchy explains, gives a `problem`. The numbers
+    are those of the requirement `usability`.
+    """
+    if _is_drawn(policy):
+        return None
+    columns = (*policy.quasi_identifiers, *policy.sensitive)
+    points, left_out = _trade_off(plan, original, population)
+    try:
+        after, before = (frequency_table(data, columns) for data in (released, original))
+        measured = usability(after, attributes=columns, original=before, hierarchies=policy.hierarchies)
+        compared = compare_tables(after, before, attributes=columns, hierarchies=policy.hierarchies)
+    except PrivacyPluginError as problem:
+        return Usefulness(problem=str(problem), trade_off=points, trade_off_problem=left_out)
+    assert isinstance(measured, Usability)  # the decorator of metrics declares any measurement
+    changes = column_changes(compared)
+    return Usefulness(
+        measured=measured,
+        changes=tuple(changes[name] for name in policy.quasi_identifiers),
+        trade_off=points,
+        trade_off_problem=left_out,
+    )
+
+
+def _is_drawn(policy: Policy) -> bool:
+    """Return whether the policy is one for randomized or generated tables."""
+    return (
+        policy.anonymizer.spends_budget
+        or policy.rules.needs_ledger
+        or any(requirement.definition.kind == "audit" for requirement in policy.requirements)
+    )
+
+
+def _trade_off(plan: AnonymizerResult | None, original: Any, population: Any) -> tuple[tuple[TradeOff, ...], str]:
+    """Compute the curve of a plan that has none; returns the points, or why there are none."""
+    if not isinstance(plan, Plan | LocalPlan) or (isinstance(plan, Plan) and plan.trade_off):
+        return (), ""
+    try:
+        points = affordable_trade_off(plan, original, population=population)
+    except PrivacyPluginError as problem:
+        return (), str(problem)
+    return points, "" if points else UNAFFORDABLE
+
+
+def most_costly(measured: Usability, columns: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the columns that lost anything with their loss, the largest first."""
+    losses = [(name, float(measured.columns[name])) for name in columns]
+    return sorted(((name, loss) for name, loss in losses if loss > 0), key=lambda item: -item[1])
