@@ -15,6 +15,7 @@ def form_classes(
     levels: Codes,
     keys: Integers,
     key_at: Integers,
+    index: Codes,
     cells: Cells,
     rules: Rules,
     of: Integers,
@@ -27,12 +28,13 @@ def form_classes(
 ) -> bool:
     """Go through nodes of the lattice by rising loss; cells that form a class which passes leave the others.
 
-    `registers`: the next node, cells left, classes so far, cells looked at since the last class. A cell's key at a node
-    is the sum of its columns' keys; cells whose keys collide would form one class, whose labels then cover both.
+    `registers`: the next node, cells left, classes so far, cells looked at since the last class. A few columns together
+    are a part: `index` has the number of a cell's values in it, `levels` that of the part's levels at a node. A cell's
+    key at a node is the sum over the parts; cells whose keys collide would form one class, whose labels cover both.
     Returns whether it is done; after `most` cells it pauses.
     """
     node, remaining, classes, idle = registers[0], registers[1], registers[2], registers[3]
-    columns, seen, with_rules = cells.leaf.shape[1], 0, len(rules.table) > 0
+    parts, seen, with_rules = index.shape[1], 0, len(rules.table) > 0
     patience = PATIENCE if with_rules else len(levels) + 1
     while node < len(levels) and remaining > 0 and seen < most and idle < patience * remaining:
         mask = len(slots) - 1
@@ -42,8 +44,8 @@ def form_classes(
         for place in range(remaining):
             cell = left[place]
             key = 0
-            for column in range(columns):
-                key += keys[key_at[column, levels[node, column]] + cells.leaf[cell, column]]
+            for part in range(parts):
+                key += keys[key_at[part, levels[node, part]] + index[cell, part]]
             slot = (key ^ (key >> 31)) & mask
             while slots[slot, 0] == node + 1 and slots[slot, 1] != key:
                 slot = (slot + 1) & mask

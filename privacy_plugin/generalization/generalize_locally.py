@@ -89,18 +89,21 @@ def generalize_locally(
         _require_choosable(requirements)
     if reveal:
         require_covered(data, hierarchies)
-    _require_covered_rows(data, hierarchies)
-    lattice = lattice_over(
-        data,
-        hierarchies=hierarchies,
-        requirements=requirements,
-        max_suppression=max_suppression,
-        loss="loss_metric",
-        sensitive=sensitive,
-        attributes=attributes,
-        population=population,
-        unit=unit,
-    )
+    try:
+        lattice = lattice_over(
+            data,
+            hierarchies=hierarchies,
+            requirements=requirements,
+            max_suppression=max_suppression,
+            loss="loss_metric",
+            sensitive=sensitive,
+            attributes=attributes,
+            population=population,
+            unit=unit,
+        )
+    except HierarchyError:
+        _require_covered_rows(data, hierarchies)
+        raise
     _require_feasible(lattice, keep, unit)
     job = _Job.start(lattice, weights, keep, labels == "observed", choose_by, progress)
     outcome = job.search() or job.one_level_for_all(unit)
@@ -193,26 +196,26 @@ class _Job:
     def search(self) -> _Outcome | None:
         """Search with larger and larger classes until every requirement holds; None where none helps."""
         k = self.conditions.k
-        first: list[Finding] = []
         while k <= self.lattice.table.rows:
             findings = self._search_with(k)
             if isinstance(findings, _Outcome):
                 return findings
-            first = first or findings
             if self.choose_by == "quasi_identifiers":
-                failed = next(finding for finding in findings if not finding.passed)
+                failed = [finding.reason for finding in findings if not finding.passed]
+                if not failed:
+                    raise infeasible_locally(findings)
                 raise InfeasibleError(
                     "the classes that follow from the quasi-identifiers and class sizes alone fail a requirement that "
-                    f"is only checked: {failed.reason} Raise the required class size, or use choose_by='everything'"
+                    f"is only checked: {failed[0]} Raise the required class size, or use choose_by='everything'"
                 )
             k = 2 * max(k, 2)
         return None
 
     def _search_with(self, k: int) -> "_Outcome | list[Finding]":
-        from privacy_plugin.generalization.local_search import LocalSearch  # loads compiled code
+        from privacy_plugin.generalization.local_search import search_classes  # loads compiled code
 
-        search = LocalSearch(self._problem(k), self._report)
-        classes: Integers | None = search.run()
+        search = search_classes(self._problem(k), self._report)
+        classes: Integers | None = search.classes()
         findings: list[Finding] = []
         for _ in range(_MOST_MERGERS):
             if classes is None or not (classes >= 0).any():

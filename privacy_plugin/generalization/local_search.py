@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.frequency.grouping import Codes, Integers
+from privacy_plugin.frequency.grouping import Codes, Integers, group, pack
 from privacy_plugin.generalization.class_forming import form_classes
 from privacy_plugin.generalization.class_moving import dissolve_classes, find_partners, merge_pairs, move_cells
 from privacy_plugin.generalization.label_trees import LabelTree
@@ -28,6 +28,7 @@ from privacy_plugin.generalization.local_cells import Combinations, Symbols
 from privacy_plugin.generalization.local_classes import (
     CLASSES,
     FORBIDDEN,
+    NEXT_TO_NOTHING,
     Blocks,
     Cells,
     Classes,
@@ -40,14 +41,18 @@ from privacy_plugin.generalization.losses import Floats
 from privacy_plugin.generalization.walk.rule_table import rule_lines
 from privacy_plugin.metrics.class_rules import ClassRule
 
+_STARTS = (1.0, 0.3, 0.1, 0.02, 0.0)  # shares of the nodes at which classes are formed
+_FEW_CELLS = 2500  # combinations; with more, one start takes longer than others are worth
 _SLICE = 20_000_000  # steps between two chances to interrupt, a fraction of a second
 _MOST_NODES = 20_000  # nodes of the lattice at which classes are formed
 _MOST_KEYS = 4096
 _MOST_GROUPS = 256
-_MOST_PASSES = 3
+_MOST_PASSES = 2
+_MANY_CELLS = 100_000  # with more combinations one pass gains nearly all there is, and takes seconds
 _WORTH_A_PASS = 0.002  # share of the combinations that has to move in a pass for another one
 _DISSOLVED_AT_MOST = 60  # combinations of a class that may be dissolved
 _HISTOGRAM_ROOM = 4_000_000
+_PART_KEYS = 50_000  # keys of columns that are looked up together: they stay in the cache
 
 Progress = Callable[[float], None]
 
@@ -66,6 +71,26 @@ class LocalProblem:
     rules: Sequence[ClassRule]
     weights: Mapping[str, float]
     everyone: bool = False
+
+
+def search_classes(problem: LocalProblem, progress: Progress) -> "LocalSearch":
+    """Search, from several starts where that is quick, and return the search with the least loss.
+
+    The starts differ in how far classes are formed before what is left is merged.
+    """
+    few = len(problem.found) <= _FEW_CELLS
+    best: LocalSearch | None = None
+    for share in _STARTS if few else _STARTS[:1]:
+        search = LocalSearch(problem, progress if share == 1 else _unheard)
+        search.run(share)
+        if best is None or search.cost < best.cost - NEXT_TO_NOTHING:
+            best = search
+    assert best is not None
+    return best
+
+
+def _unheard(_: float) -> None:
+    """Hear of progress and say nothing: the first start has reported all of it."""
 
 
 class LocalSearch:
@@ -93,12 +118,18 @@ class LocalSearch:
         )
         self._of = np.full(len(found), -1, dtype=np.int64)
 
-    def run(self) -> Integers:
-        """Search, and return the class of every combination, numbered from 0; -1 where no class can take it."""
-        self._form()
+    def run(self, share: float = 1.0) -> None:
+        """Search, forming classes at a share of the nodes, the cheapest ones."""
+        self._form(share)
         self._merge()
         self._move()
-        return self.classes()
+
+    @property
+    def cost(self) -> float:
+        """What all classes lose together; a row in none of them loses everything."""
+        used = self._classes.registers[CLASSES]
+        lost = float(self._classes.size[:used] @ self._classes.loss[:used])
+        return lost + float(self._cells.rows[self._unplaced].sum()) * float(self._weights.sum())
 
     def merge_further(self, failing: npt.NDArray[np.bool_]) -> Integers | None:
         """Merge classes that fail what no rule knows with the nearest others; None where none has a label in common."""
@@ -108,10 +139,11 @@ class LocalSearch:
         merged = self._merge_round(chosen, anyone=True, all_at_once=True)
         return self.classes() if merged else None
 
-    def _form(self) -> None:
-        """Form classes at the nodes of the lattice, by rising loss."""
+    def _form(self, share: float) -> None:
+        """Form classes at nodes of the lattice, by rising loss."""
         found, width = self._problem.found, self._problem.symbols.width
-        levels, keys, key_at = self._nodes()
+        levels, keys, key_at, index = self._nodes()
+        levels = levels[: round(share * len(levels))]
         bits = 1
         while bits < 2 * len(found):
             bits *= 2
@@ -120,13 +152,13 @@ class LocalSearch:
         registers = np.array([0, len(left), 0, 0], dtype=np.int64)
         slots, groups = np.zeros((bits, 3), dtype=np.int64), np.zeros((len(found), 4), dtype=np.int64)
         histograms = np.zeros((room, width), dtype=np.int64)
-        arguments = (levels, keys, key_at, self._cells, self._rules, self._of, left, registers)
+        arguments = (levels, keys, key_at, index, self._cells, self._rules, self._of, left, registers)
         while not form_classes(*arguments, slots, groups, histograms, _SLICE):
-            self._progress(0.4 * registers[0] / len(levels))
+            self._progress(0.4 * registers[0] / max(len(levels), 1))
         self._formed = int(registers[2])
         self._progress(0.4)
 
-    def _nodes(self) -> tuple[Codes, Integers, Integers]:
+    def _nodes(self) -> tuple[Codes, Integers, Integers, Codes]:
         """List the nodes by rising loss, with keys by which combinations are told apart at a node."""
         usable = [_levels(tree) for tree in self._trees]
         rows = self._problem.found.rows
@@ -140,14 +172,8 @@ class LocalSearch:
         for position, column in enumerate(losses):
             total += column[nodes[:, position]]
         nodes = nodes[np.argsort(total, kind="stable")][:_MOST_NODES]
-        keys, key_at = [], np.zeros((len(usable), max(map(len, usable))), dtype=np.int64)
-        offset = 0
-        for position, (tree, levels) in enumerate(zip(self._trees, usable, strict=True)):
-            for place, level in enumerate(levels):
-                key_at[position, place] = offset
-                keys.append(_scattered(tree.nodes[level], position))
-                offset += tree.nodes.shape[1]
-        return nodes.astype(np.int32), np.concatenate(keys), key_at
+        parts = _Parts(self._cells.leaf, [tree.nodes[levels] for tree, levels in zip(self._trees, usable, strict=True)])
+        return parts.of_nodes(nodes), parts.keys, parts.key_at, parts.index
 
     def _merge(self) -> None:
         """Give every combination a class, and merge classes that fail until none does, or none can."""
@@ -190,7 +216,8 @@ class LocalSearch:
         """Move combinations and dissolve classes as long as it is worth it."""
         self._release_failing()
         arguments = (self._packed, self._cells, self._rules, self._blocks, self._classes)
-        for number in range(_MOST_PASSES):
+        passes = 1 if len(self._cells.rows) > _MANY_CELLS else _MOST_PASSES
+        for number in range(passes):
             moved = place = 0
             while place < len(self._cells.rows):
                 place, more = move_cells(*arguments, place, _SLICE)
@@ -199,7 +226,7 @@ class LocalSearch:
             while one < self._classes.registers[CLASSES]:
                 one, more = dissolve_classes(*arguments, one, _SLICE, _DISSOLVED_AT_MOST)
                 dissolved += more
-            self._progress(0.6 + 0.4 * (number + 1) / _MOST_PASSES)
+            self._progress(0.6 + 0.4 * (number + 1) / passes)
             if moved + dissolved < _WORTH_A_PASS * len(self._cells.rows):
                 break
 
@@ -372,6 +399,51 @@ def _thinned(losses: Sequence[Floats], most: int) -> list[list[int]]:
         chosen[cheapest] = chosen[cheapest][-1:]
         free.remove(cheapest)
     return chosen
+
+
+class _Parts:
+    """Columns put together in parts, so that a key is the sum of few numbers: `index` numbers a part's values."""
+
+    def __init__(self, leaves: Codes, nodes: Sequence[Codes]) -> None:
+        self._parts, index, keys = self._divide(leaves, nodes), [], []
+        starts: list[list[int]] = []
+        self._shapes = [[len(nodes[column]) for column in part] for part in self._parts]
+        end = 0
+        for part, shape in zip(self._parts, self._shapes, strict=True):
+            packed, size = pack([leaves[:, column] for column in part], [nodes[column].shape[1] for column in part])
+            numbers, first = group(packed, size)
+            index.append(numbers.astype(np.int32))
+            starts.append([])
+            for levels in product(*map(range, shape)):
+                key = np.zeros(len(first), dtype=np.int64)
+                for column, level in zip(part, levels, strict=True):
+                    key += _scattered(nodes[column][level], column)[leaves[first, column]]
+                keys.append(key)
+                starts[-1].append(end)
+                end += len(first)
+        self.index = np.column_stack(index)
+        self.keys = np.concatenate(keys)
+        self.key_at = np.zeros((len(starts), max(map(len, starts))), dtype=np.int64)
+        for position, line in enumerate(starts):
+            self.key_at[position, : len(line)] = line
+
+    @staticmethod
+    def _divide(leaves: Codes, nodes: Sequence[Codes]) -> list[list[int]]:
+        parts: list[list[int]] = [[0]]
+        for column in range(1, len(nodes)):
+            together = [*parts[-1], column]
+            packed, size = pack([leaves[:, c] for c in together], [nodes[c].shape[1] for c in together])
+            distinct = len(group(packed, size)[1])
+            if distinct * prod(len(nodes[c]) for c in together) <= _PART_KEYS:
+                parts[-1] = together
+            else:
+                parts.append([column])
+        return parts
+
+    def of_nodes(self, nodes: Integers) -> Codes:
+        """Return the number of every node's levels in every part."""
+        found = [np.ravel_multi_index(tuple(nodes[:, p].T), s) for p, s in zip(self._parts, self._shapes, strict=True)]
+        return np.column_stack(found).astype(np.int32)
 
 
 def _scattered(nodes: Codes, column: int) -> Integers:

@@ -1,6 +1,7 @@
 """Local generalization: what is released meets the requirements, loses no row, and covers the true values."""
 
 import json
+import random
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -107,17 +108,29 @@ def test_the_loss_is_that_of_the_released_cells(rows: list[Any], k: int) -> None
     assert plan.loss == pytest.approx(float(lost / (2 * len(frame))))
 
 
-SMALL = st.lists(ROW, min_size=4, max_size=12).filter(lambda rows: len({row[:2] for row in rows}) <= 7)
-
-
-@settings(max_examples=60, deadline=None)
-@given(rows=SMALL)
-def test_the_loss_is_near_the_least_of_all_divisions(rows: list[Any]) -> None:
-    plan = plan_of(frame_of(rows), [K2])
-    best = least_loss(rows, [CITY, AGE], lambda inside: len(inside) >= 2)
-    assert best is not None
-    assert plan.loss >= float(best) - 1e-12
-    assert plan.loss <= float(best) * 1.6 + 0.12
+def test_the_loss_is_near_the_least_of_all_divisions() -> None:
+    """Compare with all divisions of small tables into regions: most plans are optimal, and none is better than that."""
+    drawing = random.Random(5)
+    gaps: list[float] = []
+    while len(gaps) < 60:
+        rows = [
+            (drawing.choice(list(CITY)), drawing.choice(list(AGE)), drawing.choice(["flu", "cold", "acne"]))
+            for _ in range(drawing.randint(5, 14))
+        ]
+        asked = [K2, pp.require("l_diversity", at_least=2)] if len(gaps) % 2 else [K2]
+        if len({row[:2] for row in rows}) > 7:
+            continue
+        values = len(asked)
+        best = least_loss(
+            rows,
+            [CITY, AGE],
+            lambda inside, values=values: len(inside) >= 2 and len({row[2] for row in inside}) >= values,
+        )
+        if best is not None:
+            gaps.append(plan_of(frame_of(rows), asked).loss - float(best))
+    assert min(gaps) >= -1e-12
+    assert sum(gap < 1e-9 for gap in gaps) >= 0.8 * len(gaps)
+    assert sum(gaps) / len(gaps) <= 0.02
 
 
 def test_label_oracle_takes_the_most_specific_label() -> None:
@@ -327,6 +340,23 @@ def test_people_of_the_population_without_rows_make_room() -> None:
     assert len(plan.apply(frame, population=everybody)) == 20
     with pytest.raises(ParameterError, match="population"):
         plan.apply(frame)
+
+
+def test_a_lower_bound_of_presence_gives_everybody_of_the_population_a_region() -> None:
+    frame = people(20)
+    everybody = pd.concat([frame, people(60)])[COLUMNS]
+    plan = plan_of(frame, [pp.require("delta_presence", between=(0.05, 0.6))], population=everybody)
+    assert plan.loss < 1
+    assert len(plan.apply(frame, population=everybody)) == 20
+
+
+def test_a_requirement_on_the_whole_table_makes_classes_larger() -> None:
+    frame = people(60)
+    average = pp.require("reidentification_risk", at_most=0.1, variant="average")
+    plan = plan_of(frame, [K2, average])
+    assert average.judge(plan.apply(frame), quasi_identifiers=COLUMNS).passed
+    assert len(plan.regions) <= 6
+    assert len(plan_of(frame, [K2]).regions) > 6
 
 
 def test_people_are_counted_by_the_unit() -> None:
