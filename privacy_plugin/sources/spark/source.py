@@ -33,7 +33,7 @@ from privacy_plugin.sources.protocol import (
     require_distinct_ignoring_case,
 )
 from privacy_plugin.sources.spark.recoding import SparkRecoder
-from privacy_plugin.sources.spark.session import redact_spark_errors, require_own_functions
+from privacy_plugin.sources.spark.session import redact_spark_errors
 from privacy_plugin.sources.spark.terms import Terms, group_frame
 from privacy_plugin.sources.translation import Translator, require_no_target
 
@@ -48,7 +48,6 @@ class SparkSource:
     def __init__(self, frame: DataFrame) -> None:
         self._frame = frame
         with redact_spark_errors("describing the frame"):
-            require_own_functions(frame.sparkSession)
             self._types = {field.name: field.dataType for field in frame.schema.fields}
             self._terms = Terms(self._types)
             self.columns = require_column_names(frame.columns)

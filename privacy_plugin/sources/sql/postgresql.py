@@ -77,7 +77,6 @@ class PostgresqlDialect(Dialect):
 
     def describe_columns(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Look up the types; a domain is treated as its base type, and an enumeration as text."""
-        _require_catalog_first(connection)
         found = read_cursor_description(connection, origin)
         names = require_column_names([column[0] for column in found])
         types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
@@ -313,16 +312,6 @@ def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
         "AND atttypid IN ('text'::regtype, 'varchar'::regtype)"
     )
     return {str(name) for name in connection.execute(query, {"name": quote_name(origin.parts, _PLAIN)}).scalars()}
-
-
-def _require_catalog_first(connection: Connection) -> None:
-    """Raise if the session looks up functions, types and collations in another schema before pg_catalog."""
-    schemas = connection.exec_driver_sql("SELECT pg_catalog.current_schemas(true)").scalar_one()
-    if next((name for name in schemas if not str(name).startswith("pg_temp_")), None) != "pg_catalog":
-        raise SourceError(
-            "the session's search_path puts another schema before pg_catalog, whose functions could replace "
-            "PostgreSQL's own; remove pg_catalog from search_path, or put it first"
-        )
 
 
 def _require_transaction(connection: Connection) -> None:
