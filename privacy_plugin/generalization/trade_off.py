@@ -14,9 +14,12 @@ from privacy_plugin.requirements.requirement import Requirement
 SECONDS = 5.0
 FEWEST_POINTS = 3
 
-# Distinct rows * nodes in a second: where classes are only counted, where class rules decide, and where a node is
-# judged by every requirement.
-_COUNTED, _RULED, _JUDGED = 500_000_000, 120_000_000, 30_000_000
+# Seconds for a distinct row, and for a distinct row at a node: where classes are only counted, where class rules
+# decide, and where nodes are judged by every requirement.
+_COUNTED = 1e-6, 1 / 2e9
+_RULED = 3e-6, 1 / 4e8
+_JUDGED = 3e-6, 1 / 3e7
+_NEARLY = 1.25  # of two sizes that differ by a smaller factor, one is drawn
 
 
 def asked_size(requirements: Sequence[Requirement]) -> int:
@@ -30,9 +33,10 @@ def affordable_trade_off(
     """Return the least loss of full-domain generalization for the plan's k and others, with all else as in the plan.
 
     `data` is the table that the plan was made for. The time is estimated from the number of nodes and distinct rows, so
-    that the same table always gives the same curve. Where not every k is affordable, those nearest to the plan's k are
-    computed; where fewer than three are, none is, and the result is empty. The curve of a local plan is that of one
-    level for each column, in the loss metric, with the same limit of suppression.
+    that the same table always gives the same curve. Sizes close to the plan's k are left out. Where not every k is
+    affordable, those nearest to the plan's k are computed; where fewer than three are, none is, and the result is
+    empty. The curve of a local plan is that of one level for each column, in the loss metric, with the same limit of
+    suppression.
     """
     lattice = lattice_over(
         data,
@@ -46,7 +50,8 @@ def affordable_trade_off(
         unit=plan.unit,
     )
     k = asked_size(plan.requirements)
-    ks = sorted({k, *KS}, key=lambda size: (abs(math.log(size / k)), size))
+    apart = [size for size in KS if max(size / k, k / size) >= _NEARLY]
+    ks = sorted([k, *apart], key=lambda size: (abs(math.log(size / k)), size))
     chosen = ks[: int(seconds / _estimated_seconds(lattice))]
     return trade_off_over(lattice, sorted(chosen)) if len(chosen) >= FEWEST_POINTS else ()
 
@@ -54,5 +59,5 @@ def affordable_trade_off(
 def _estimated_seconds(lattice: Lattice) -> float:
     """Estimate how long one point of the curve takes."""
     conditions = lattice.conditions
-    rate = _JUDGED if not conditions.decisive else _RULED if conditions.rules else _COUNTED
-    return lattice.nodes * lattice.table.distinct / rate
+    once, at_node = _JUDGED if not conditions.decisive else _RULED if conditions.rules else _COUNTED
+    return lattice.table.distinct * (once + lattice.nodes * at_node)

@@ -11,6 +11,7 @@ from privacy_plugin.report.drawing import Point, dot, drawing, line, path, shape
 from privacy_plugin.report.markup import Child, Markup, element
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
+_LABEL_WIDTH = 20.0
 _NO_TABLE = "it needs the table before anonymization"
 _TOO_FEW = "fewer than two values of k can be reached by one level for each column"
 
@@ -54,7 +55,7 @@ def _curve(plan: LatticeResult | LocalPlan, points: Sequence[TradeOff]) -> Marku
     marks: list[Child] = [
         [line((_LEFT, _at(share)), (_RIGHT, _at(share)), "var(--line)") for share in (0.0, 0.5, 1.0)],
         [words((_LEFT - 6, _at(share) + 4), f"{share * highest:.3g}", anchor="end") for share in (0.0, 0.5, 1.0)],
-        [words((_at_k(k, ks), _BOTTOM + 16), str(k)) for k in ks],
+        [words((_at_k(k, ks), _BOTTOM + 16), str(k)) for k in ks if k == asked or not _hidden(k, asked, ks)],
         [words((_at_k(k, ks), _BOTTOM - 6), "none") for k in lost],
         words(((_LEFT + _RIGHT) / 2, _BOTTOM + 34), "k, the smallest class size"),
         words((_LEFT - 6, _TOP - 8), "loss", anchor="end"),
@@ -70,6 +71,11 @@ def _curve(plan: LatticeResult | LocalPlan, points: Sequence[TradeOff]) -> Marku
     release = f" This release: k {asked}, loss {plan.loss:.4g}." if asked in ks else ""
     described = f"Line chart: least loss for every k. {listed}.{release}"
     return drawing(*marks, width=440, height=222, description=described)
+
+
+def _hidden(k: int, asked: int, ks: Sequence[int]) -> bool:
+    """Return whether the number k on the axis would lie over the one of the plan."""
+    return asked in ks and abs(_at_k(k, ks) - _at_k(asked, ks)) < _LABEL_WIDTH
 
 
 def _chosen(at: Point, *, local: bool) -> Markup:

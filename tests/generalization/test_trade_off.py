@@ -30,7 +30,7 @@ def test_other_requirements_stay():
 
 def test_the_nearest_k_are_computed_where_not_all_are_affordable():
     plan = pp.generalize(FRAME, hierarchies=HIERARCHIES, requirements=[K7])
-    one = 5 * 21 / 500_000_000  # seconds for a point: 5 nodes, 21 distinct rows
+    one = 21 * (1e-6 + 5 / 2e9)  # seconds for a point: 5 nodes, 21 distinct rows
     assert [point.k for point in affordable_trade_off(plan, FRAME, seconds=4.5 * one)] == [3, 5, 7, 10]
     assert affordable_trade_off(plan, FRAME, seconds=2.5 * one) == ()
 
@@ -41,6 +41,11 @@ def test_a_local_plan_is_compared_with_one_level_for_each_column():
     full = pp.generalize(FRAME, hierarchies=HIERARCHIES, requirements=[K7], loss="loss_metric")
     assert found[7] == pytest.approx(full.loss)
     assert plan.loss <= found[7]
+
+
+def test_sizes_next_to_the_plans_k_are_left_out():
+    plan = pp.generalize(FRAME, hierarchies=HIERARCHIES, requirements=[pp.require("k_anonymity", at_least=11)])
+    assert [point.k for point in affordable_trade_off(plan, FRAME)] == [2, 3, 5, 11, 20, 50, 100]
 
 
 def test_the_largest_size_that_is_asked_for_counts():

@@ -100,6 +100,18 @@ def test_check_results_have_a_table_numbers_and_the_report(pipeline: Pipeline) -
     assert Path(str(evaluation.metadata["report file"].value)).read_text().startswith("<!")
 
 
+def test_a_gate_that_reads_the_original_reports_what_is_left(pipeline: Pipeline) -> None:
+    requirements = [{"k_anonymity": {"at_least": 3}}, {"usability": {"at_least": 0.01}}]
+    pipeline.policy = Policy.from_dict(policy_dict(requirements=requirements))
+    result = anonymizing(pipeline, population="raw", population_table="raw").run()
+    assert result.success
+    page = (pipeline.folder / "reports" / "anonymized.html").read_text(encoding="utf-8")
+    assert "What is left" in page
+    assert "Histogram of age before and after" in page
+    assert "Line chart: least loss for every k." in page
+    assert "person 1" not in page
+
+
 def test_the_release_has_the_certificate_of_its_gate(pipeline: Pipeline) -> None:
     result = anonymizing(pipeline).run()
     paper = Path(metadata(result, "release")["certificate"])
