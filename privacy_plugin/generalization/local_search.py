@@ -48,7 +48,7 @@ _MOST_NODES = 20_000  # nodes of the lattice at which classes are formed
 _MOST_KEYS = 4096
 _MOST_GROUPS = 256
 _MOST_PASSES = 2
-_MANY_CELLS = 100_000  # with more combinations one pass gains nearly all there is, and takes seconds
+_MANY_CELLS = 100_000  # with more combinations one pass of moves gains nearly all there is
 _WORTH_A_PASS = 0.002  # share of the combinations that has to move in a pass for another one
 _DISSOLVED_AT_MOST = 60  # combinations of a class that may be dissolved
 _HISTOGRAM_ROOM = 4_000_000
@@ -216,14 +216,15 @@ class LocalSearch:
         """Move combinations and dissolve classes as long as it is worth it."""
         self._release_failing()
         arguments = (self._packed, self._cells, self._rules, self._blocks, self._classes)
-        passes = 1 if len(self._cells.rows) > _MANY_CELLS else _MOST_PASSES
+        many = len(self._cells.rows) > _MANY_CELLS
+        passes = 1 if many else _MOST_PASSES
         for number in range(passes):
             moved = place = 0
             while place < len(self._cells.rows):
                 place, more = move_cells(*arguments, place, _SLICE)
                 moved += more
             one, dissolved = 0, 0
-            while one < self._classes.registers[CLASSES]:
+            while one < self._classes.registers[CLASSES] and not many:
                 one, more = dissolve_classes(*arguments, one, _SLICE, _DISSOLVED_AT_MOST)
                 dissolved += more
             self._progress(0.6 + 0.4 * (number + 1) / passes)
