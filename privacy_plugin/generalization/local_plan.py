@@ -345,8 +345,8 @@ class LocalPlan:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the plan to a file, whole or not at all."""
-        write_atomically(path, json.dumps(self.to_dict()))
+        """Write the plan to a file, whole or not at all; only its owner can read it, because it holds values."""
+        write_atomically(path, json.dumps(self.to_dict()), private=True)
 
 
 def _values(found: Combinations, places: npt.NDArray[np.int64]) -> list[tuple[Value, ...]]:

@@ -223,8 +223,8 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         return {"report": dg.MetadataValue.text(advice), **file}
 
     def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:
-        """Return the path of the plan of an anonymized asset."""
-        return self._subfolder("plans") / f"{file_name(asset, partition)}.json"
+        """Return the path of the plan of an asset; the folder is private, because local plans hold values."""
+        return self._subfolder("plans", mode=0o700) / f"{file_name(asset, partition)}.json"
 
     @contextmanager
     def release_certificate(
@@ -253,9 +253,10 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         require_not_overridden(self._overridden, "folder of certificates and reports")
         return Path(self.folder).absolute()
 
-    def _subfolder(self, name: str) -> Path:
+    def _subfolder(self, name: str, *, mode: int = 0o777) -> Path:
+        self._root.mkdir(parents=True, exist_ok=True)
         folder = self._root / name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True, mode=mode)
         return folder
 
 

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from great_expectations.compatibility.pydantic import ValidationError
 
-from privacy_plugin.expectations import base, judging
+from privacy_plugin.expectations import base
 from privacy_plugin.expectations.base import PrivacyExpectation
 from privacy_plugin.expectations.fields import Columns, Pair, Population
 from privacy_plugin.frequency import FrequencyTable
@@ -43,6 +43,9 @@ def expectation(monkeypatch: pytest.MonkeyPatch) -> Any:
         attacker="who knows {quasi_identifiers} is sure that a person is in the table",
         remedy="sample",
         paper="none",
+        axis="share",
+        shows="",
+        hides="",
         smallest=0,
         largest=1,
     )
@@ -57,7 +60,7 @@ def expectation(monkeypatch: pytest.MonkeyPatch) -> Any:
         population: Population
         between: Pair = None
 
-    assert judging.metric_name(metric) in ExpectTableSampledShareToBeBetween.metric_dependencies
+    assert base.metric_name(metric) in ExpectTableSampledShareToBeBetween.metric_dependencies
     return lambda population, between=(0.1, 0.5): ExpectTableSampledShareToBeBetween(
         quasi_identifiers=["age", "zip"], population=population, between=between
     )

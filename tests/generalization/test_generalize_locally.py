@@ -147,6 +147,7 @@ def test_the_plan_is_saved_loaded_and_applied_again(tmp_path: Path) -> None:
     frame = people()
     plan = plan_of(frame, [K3], weights={"age": 2.0}, uncovered="suppress", max_suppression=0.2)
     plan.save(tmp_path / "plan.json")
+    assert not (tmp_path / "plan.json").stat().st_mode & 0o077  # it holds values of the table
     loaded = pp.load_plan(tmp_path / "plan.json")
     assert isinstance(loaded, pp.LocalPlan)
     assert loaded.to_dict() == plan.to_dict()

@@ -56,11 +56,13 @@ class Rooms:
         return path
 
     def left_behind(self) -> Iterator[bytes]:
-        """Yield the names and contents of all files, but for what was asked for."""
+        """Yield the names and contents of all files, but for releases, and plans that only their owner can read."""
         for room in (self.written, self.temporary, self.released):
             for path in room.rglob("*"):
                 yield str(path.relative_to(room)).encode()
-                if path.is_file() and not (room is self.released and path.name in ("release.csv", "release.parquet")):
+                released = room is self.released and path.name in ("release.csv", "release.parquet")
+                private = path.parent.name == "plans" and not path.stat().st_mode & 0o077
+                if path.is_file() and not released and not private:
                     yield path.read_bytes()
 
 

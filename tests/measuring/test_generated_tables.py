@@ -71,7 +71,7 @@ def test_a_failure_names_the_people_it_concerns() -> None:
 
 
 def test_usefulness_alone_opens_no_gate() -> None:
-    with pytest.raises(PolicyError, match="about usefulness"):
+    with pytest.raises(PolicyError, match="about utility"):
         policy({"learned_accuracy": {"target": "ill", "at_least": 0}}, {"itemset_difference": {"at_most": 9}})
     both = policy({"k_anonymity": {"at_least": 2}}, {"learned_accuracy": {"target": "ill", "at_least": 0.1}})
     assert both.notes == ()

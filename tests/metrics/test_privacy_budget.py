@@ -200,7 +200,7 @@ def test_a_policy_names_its_own_dataset() -> None:
         assert policy().judge(TABLES[0]).passed
     with pp.using_ledger(booked(spend(dataset="others"))):
         assert not policy().judge(TABLES[0]).passed
-    with pytest.raises(PolicyError, match="is about the dataset 'others'"):
+    with pytest.raises(PolicyError, match="names the dataset 'others'"):
         policy(dataset="others")
 
 
