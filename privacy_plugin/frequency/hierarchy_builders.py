@@ -16,6 +16,8 @@ from privacy_plugin.frequency.values import SUPPRESSED, Value, canonical, label
 
 Number = int | float | Decimal | Fraction
 
+_MOST_INTERVALS = 100_000
+
 
 class IntervalHierarchy(Hierarchy):
     """Numbers grouped into half-open intervals [a, b), each level joining intervals of the one below."""
@@ -319,6 +321,8 @@ def _grid(start: Fraction, stop: Fraction, width: Fraction) -> list[Fraction]:
         raise ParameterError(f"every width must be positive, got {width}")
     if (stop - start) % width:
         raise ParameterError(f"every width must divide stop - start = {stop - start} exactly, got {width}")
+    if (stop - start) / width > _MOST_INTERVALS:
+        raise ParameterError(f"a level has more than {_MOST_INTERVALS:,} intervals; choose a larger width")
     return [start + width * step for step in range(int((stop - start) / width) + 1)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from privacy_plugin.errors import HierarchyError, ParameterError, PrivacyPluginError, describe_error
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.values import Value, label
+from privacy_plugin.text_files import require_regular_file
 
 _MARKS = '"\r\n'
 _BYTE_ORDER_MARK = "\ufeff"  # at the start of a file it is not part of the text
@@ -62,8 +63,11 @@ def read_separated_lines(
 ) -> list[list[str]]:
     """Return the fields of every line that is not empty; `called` names the file in errors of class `error`."""
     try:
+        require_regular_file(path)
         with Path(path).open(encoding="utf-8-sig", newline="") as lines:
             rows = [row for row in csv.reader(lines, delimiter=separator) if row]
+    except ParameterError as problem:
+        raise error(f"cannot read the {called}: {problem}") from None
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise error(f"cannot read the {called} {str(path)!r}: {describe_error(problem)}") from None
     if not rows:

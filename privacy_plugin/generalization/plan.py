@@ -1,6 +1,7 @@
 """Plans: the level of every quasi-identifier, applied in the engine of the data, and reusable on later partitions."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.text_files import read_text_file
 
 if TYPE_CHECKING:
     from privacy_plugin.generalization.local_plan import LocalPlan
@@ -278,7 +280,7 @@ class Plan:
 def load_plan(path: str | Path) -> "Plan | LocalPlan":
     """Read a plan that `Plan.save` or `LocalPlan.save` wrote."""
     try:
-        given = json.loads(Path(path).read_text(encoding="utf-8"))
+        given = json.loads(read_text_file(path))
         if given.get("kind") is not None:
             from privacy_plugin.generalization.local_plan import read_local_plan
 
@@ -299,10 +301,12 @@ def load_plan(path: str | Path) -> "Plan | LocalPlan":
         )
         given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
         given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
+        if not math.isfinite(given["loss"]) or not 0 <= given["suppressed"] <= given["rows"] or not given["rows"]:
+            raise ParameterError(f"the plan {str(path)!r} counts rows or losses that no table has; make it again")
         return Plan(**given)
     except PrivacyPluginError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
         raise ParameterError(f"cannot read the plan {str(path)!r}: {describe_error(problem)}") from None
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from privacy_plugin.anonymizers.base import Anonymizer
 from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
-from privacy_plugin.errors import PolicyError, describe_error, unknown_name
+from privacy_plugin.errors import ParameterError, PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.policy.parser import (
@@ -30,7 +30,9 @@ from privacy_plugin.policy.presets import find_contradictions
 from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.requirements.rules import Rules
+from privacy_plugin.text_files import read_text_file
 
+_LARGEST_POLICY = 20 * 2**20
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
 
 
@@ -60,9 +62,11 @@ class Policy:
     def load(cls, path: str | Path) -> "Policy":
         """Load a policy file; hierarchy files are relative to its folder."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = read_text_file(path, largest=_LARGEST_POLICY)
         except (OSError, UnicodeDecodeError) as problem:
             raise PolicyError(f"cannot read the policy {str(path)!r}: {describe_error(problem)}") from None
+        except ParameterError as problem:
+            raise PolicyError(f"cannot read the policy: {problem}") from None
         try:
             loaded = load_yaml(text)
         except yaml.YAMLError as problem:

@@ -1,9 +1,10 @@
-"""Strict YAML: rejects duplicate keys, ambiguous scalars and numbers that a float cannot hold.
+"""Strict YAML: rejects duplicate keys, aliases, ambiguous scalars and numbers that a float cannot hold.
 
 Standard YAML keeps the last of two equal keys: a second `columns` would replace the first. It reads 010 as 8, 1:30 as
 90 and 1_0 as 10, so that a limit would differ from the one that was reviewed. It reads 1.0e-6 as a number but 1e-6 as
 text; here both are numbers, while 1E50, without a sign in the exponent, stays text (an ICD code). A number with more
-digits than a float keeps, such as 0.09999999999999999999, would be read as 0.1.
+digits than a float keeps, such as 0.09999999999999999999, would be read as 0.1. Nine aliases of aliases can stand for
+a billion values, so that aliases and deep nesting are rejected before anything is built.
 """
 
 import re
@@ -15,6 +16,7 @@ import yaml
 
 _EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+][0-9]+$")
 _OWN_WORDS = r"'(?:[][{},:?%@`|>&*!-]|<[a-z ]+>)'"  # YAML syntax, never a value
+_DEEPEST = 50
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
 
 
@@ -51,6 +53,18 @@ def describe_yaml_error(problem: yaml.YAMLError) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self.depth = getattr(self, "depth", 0) + 1
+        if isinstance(event, yaml.AliasEvent) or self.depth > _DEEPEST:
+            deep = f"more than {_DEEPEST} levels of nesting"
+            reason = "aliases are not supported; put text in quotes" if self.depth <= _DEEPEST else deep
+            raise yaml.composer.ComposerError(None, None, reason, event.start_mark)
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep=deep)

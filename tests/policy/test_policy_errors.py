@@ -132,7 +132,7 @@ def test_every_malformed_policy_raises_a_policy_error(given, words):
         ("columns:\n  age: sensitive\n  Qxzanne\n  zip: sensitive", "line 3, column 3: expected ':' after a name$"),
         ("columns:\n  age: sensitive\n zip: sensitive", "line 3, column 2: the indentation differs"),
         ("a: Qxzanne: b", "column 11: an unexpected ':', .*; put text in quotes$"),
-        ("a: *Qxzanne", r"found undefined alias \.\.\. \(put text in quotes\)"),
+        ("a: *Qxzanne", "aliases are not supported; put text in quotes"),
         ('a: "\\q"', r"found unknown escape character \.\.\. "),
         ("columns:\n\tage: sensitive", "line 2, column 1: a tab; indent with spaces"),
         ("a: @Qxzanne", r"found character '@' that cannot start any token \(put text in quotes\)"),
