@@ -71,7 +71,7 @@ def anonymize(
     from privacy_plugin.cli.signals import exit_if_terminated
     from privacy_plugin.generalization.generalize import require_covered
     from privacy_plugin.generalization.plan import load_plan
-    from privacy_plugin.policy.policy import Policy
+    from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED, Policy
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
@@ -115,7 +115,9 @@ def anonymize(
             _save_plan(result.plan, plan)
         if report:
             progress("writing the report")
-            verdicts = [("as it is", loaded.judge(source, population=others)), ("anonymized", verdict)]
+            verdicts = [("anonymized", verdict)]
+            if not loaded.is_randomized:  # exact results of the original are covered by no budget
+                verdicts.insert(0, ("as it is", loaded.judge(source, population=others)))
             write_report(report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful)
     show_anonymized(terminal, result, again=saved is not None)
     written = {
@@ -124,6 +126,8 @@ def anonymize(
         "report": report,
     }
     show_outcome(terminal, result, verdict, written)
+    if report and loaded.is_randomized:
+        terminal.print_note(ORIGINAL_NOT_JUDGED)
     return exit_code(verdict)
 
 

@@ -64,7 +64,7 @@ def report(
     from privacy_plugin.cli.results import exit_code, identifiers_hint, show_verdict
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.generalization.plan import load_plan
-    from privacy_plugin.policy.policy import Policy
+    from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED, Policy
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
@@ -77,16 +77,16 @@ def report(
     source = inputs.without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     verdicts = []
     with terminal.show_progress("judging") as progress, inputs.use_ledger(loaded, ledger):
-        if before is not None:
+        if before is not None and not loaded.is_randomized:
             earlier = inputs.without_identifiers(opened.open_table(before), loaded)
             verdicts.append(("before", loaded.judge(earlier, population=others)))
         verdict = loaded.judge(source, population=others, fingerprint=True)
-        verdicts.append(("after" if before is not None else opened.name, verdict))
+        verdicts.append(("after" if verdicts else opened.name, verdict))
         certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
         from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
 
         useful = None
-        if before is not None:
+        if verdicts[:-1]:
             progress("comparing with the original")
             useful = measure_usefulness(source, earlier, policy=loaded, plan=shown_plan, population=others)
         progress("writing the report")
@@ -103,5 +103,7 @@ def report(
     terminal.print_line(f"report: {output}")
     if hint := identifiers_hint(loaded.rules, verdict):
         terminal.print_note(hint)
+    if before is not None and loaded.is_randomized:
+        terminal.print_note(ORIGINAL_NOT_JUDGED)
     terminal.print_json({**verdict.to_dict(), "report": str(output)})
     return exit_code(verdict)

@@ -35,6 +35,11 @@ from privacy_plugin.text_files import read_text_file
 _LARGEST_POLICY = 20 * 2**20
 _KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
 
+ORIGINAL_NOT_JUDGED = (
+    "The original table is not judged in this report: its exact results would tell about single people, and no privacy "
+    "budget covers them."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
@@ -146,6 +151,11 @@ class Policy:
     def anonymizer(self) -> Anonymizer:
         """The anonymization method with the options, rules and hierarchies of the policy."""
         return find_anonymizer(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
+
+    @property
+    def is_randomized(self) -> bool:
+        """Whether releases are drawn within a privacy budget, which covers no exact result of the original."""
+        return self.anonymizer.spends_budget or self.rules.needs_ledger
 
     def judge(
         self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False

@@ -5,6 +5,7 @@ import platform
 import privacy_plugin
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.metrics.registry import SECOND_TABLES
+from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.requirements.rules import WITHHELD
@@ -35,6 +36,8 @@ def provenance(content: ReportContent) -> Markup:
         ("Made with", f"privacy-plugin {privacy_plugin.__version__}, Python {platform.python_version()}"),
     ]
     notes = dict.fromkeys(note for _, verdict in content.verdicts for note in verdict.notes)
+    if policy.is_randomized:
+        notes[ORIGINAL_NOT_JUDGED] = None
     return section(
         "What was judged",
         definitions(pairs),

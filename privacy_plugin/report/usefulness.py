@@ -64,11 +64,7 @@ def measure_usefulness(
 
 def _is_drawn(policy: Policy) -> bool:
     """Return whether the policy is one for randomized or generated tables."""
-    return (
-        policy.anonymizer.spends_budget
-        or policy.rules.needs_ledger
-        or any(requirement.definition.kind == "audit" for requirement in policy.requirements)
-    )
+    return policy.is_randomized or any(requirement.definition.kind == "audit" for requirement in policy.requirements)
 
 
 def _trade_off(plan: AnonymizerResult | None, original: Any, population: Any) -> tuple[tuple[TradeOff, ...], str]:

@@ -1,18 +1,25 @@
 """The budget at the command line: the view, the cap, and the randomized methods of `anonymize`."""
 
+import os
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 import yaml
 
+from privacy_plugin import using_ledger
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED, Policy
 from tests.cli.conftest import Run, document, words
-from tests.randomized_policies import EPSILON_SAFE, RESPONSE, people, policy_dict
+from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, people, policy_dict
 
 CAP = ["--dataset", "visits", "--set-cap", "2", "--delta", "0.01"]
+DOMAINS = {"sex": ["f", "m"], "zip": ["100", "101", "102", "109"]}
+DECLARED = {**SYNTHESIZE, "domains": DOMAINS}
+WRITTEN = ("passed", "output", "plan_file", "report")
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +70,49 @@ def test_from_a_cap_to_a_checked_release(place: Path, run: Run, anonymize: Run) 
         assert "secretplace" not in told_to_people
         assert "MARKER" not in told_to_people
     assert not list(place.glob(".made*"))
+
+
+@pytest.mark.parametrize(
+    "method", [DECLARED, {**RESPONSE, "domains": DOMAINS}, EPSILON_SAFE], ids=lambda m: m["method"]
+)
+def test_neighbouring_tables_show_nothing_of_their_own_verdicts(
+    place: Path, run: Run, anonymize: Run, method: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row decides whether the original meets k-anonymity; the report, the terminal and JSON must not show it."""
+    budget = {"privacy_budget": {"at_most": 99, "delta": 0.5, "privacy_unit": "row"}}
+    given = policy_dict(requirements=[budget, {"k_anonymity": {"at_least": 2}}], anonymize=method)
+    (place / "policy.yaml").write_text(yaml.safe_dump(given))
+    run("ledger", "--dataset", "visits", "--set-cap", "99", "--delta", "0.5")
+    alone = {**people(), "zip": ["109", *people()["zip"][1:]]}
+    exact, judge, judged = [], Policy.judge, []
+    monkeypatch.setattr(Policy, "judge", lambda *a, **options: judged.append(a) or judge(*a, **options))
+    for rows in (people(), alone):
+        frame = pd.DataFrame(rows)
+        frame.to_csv(place / "visits.csv", index=False)
+        with using_ledger(BudgetLedger(os.environ["PRIVACY_PLUGIN_LEDGER"])):
+            verdict = judge(Policy.load(place / "policy.yaml"), frame.drop(columns="name"))
+        exact.append([finding.passed for finding in verdict.findings if finding.requirement.metric == "k_anonymity"])
+        for shown in ((), ("--json",)):
+            judged.clear()
+            made = anonymize("--report", str(place / "report.html"), "--force", *shown)
+            assert made.exit_code in (0, 1), made.output  # the draw decides whether it meets k-anonymity itself
+            assert len(judged) == 1
+            page = (place / "report.html").read_text()
+            assert ORIGINAL_NOT_JUDGED in page
+            assert ORIGINAL_NOT_JUDGED in words(made)
+            assert "Verdicts in order" not in page
+            for text in (page, made.output):
+                assert "as it is" not in text
+            if shown:
+                assert set(document(made)) == {"method", "left_out", "drawn", "spent", "remaining", "verdict", *WRITTEN}
+        again = place / "again.html"
+        compared = run(
+            *("report", place / "visits.csv", "-p", place / "policy.yaml", "-o", again, "--force"),
+            *("--before", place / "visits.csv", "--without-identifiers"),
+        )
+        assert ORIGINAL_NOT_JUDGED in words(compared)
+        assert "Verdicts in order" not in again.read_text()
+    assert exact == [[True], [False]]
 
 
 def test_a_spent_budget_stops_the_next_draw_and_leaves_the_release(place: Path, run: Run, anonymize: Run) -> None:
