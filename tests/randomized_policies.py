@@ -25,6 +25,19 @@ def policy_dict(**changes: Any) -> dict[str, Any]:
     }
 
 
+MONTHS = ["2024-01", "2024-02"]
+MONTHLY_DOMAINS = {"sex": ["f", "m"], "month": MONTHS, "zip": ["100", "101", "102"]}
+
+
+def monthly_policy_dict(method: dict[str, Any]) -> dict[str, Any]:
+    """The same with the partition column `month`, whose declared domain holds the keys of all partitions."""
+    given = policy_dict(anonymize={**method, **({"domains": MONTHLY_DOMAINS} if "domains" in method else {})})
+    months = {"role": "quasi_identifier", "hierarchy": {"tree": {"*": MONTHS}}}
+    columns = given["columns"]
+    given["columns"] = {"name": columns["name"], "sex": columns["sex"], "month": months, "zip": columns["zip"]}
+    return given
+
+
 def people(count: int = 1200) -> dict[str, list[str]]:
     """So many that no draw of ours leaves out every class: half of 67 people are now and then fewer than 30."""
     return {

@@ -36,10 +36,10 @@ def anonymize(
 
     Frames return a new frame; a database table or a file needs the `target` that is replaced. `final` is where the
     table will be moved from there, which is tested before budget is spent. Identifiers are left out; a column without a
-    role is refused. `plan`: a saved plan to apply instead of a search. `constant`: a column that has one value
-    throughout, such as a partition's, and is not generalized. A randomized method spends from the `ledger` (default:
-    the one in use, see `privacy_plugin.ledger.in_use`) under the policy's dataset. A `generator` is for tests; a table
-    that it drew passes no gate.
+    role is refused. `plan`: a saved plan to apply instead of a search. `constant`: a column that has one public value
+    throughout, such as a partition's; it is neither generalized nor drawn. A randomized method spends from the `ledger`
+    (default: the one in use, see `privacy_plugin.ledger.in_use`) under the policy's dataset. A `generator` is for
+    tests; a table that it drew passes no gate.
     """
     source, method = open_source(data), policy.anonymizer
     method.require_usable(constant)
@@ -55,7 +55,7 @@ def anonymize(
         generator=generator,
         progress=progress,
     )
-    return method.run(source, request)
+    return method.hold_constant(constant).run(source, request)
 
 
 def require_roles(method: Anonymizer, source: Source) -> None:

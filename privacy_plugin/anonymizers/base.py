@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+
 from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.options import DOMAINS, read_option
 from privacy_plugin.description import Description
-from privacy_plugin.errors import BudgetError, ParameterError, PolicyError, SourceError, unknown_name
+from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError, SourceError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
@@ -186,6 +188,8 @@ class Anonymizer(ABC):
     options: Mapping[str, Any]
     rules: Rules = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] = field(repr=False)
+    constant: str | None = None
+    """A released column with one public value throughout, such as a partition's; see `hold_constant`."""
 
     @classmethod
     def policy_options(cls) -> dict[str, inspect.Parameter]:
@@ -225,6 +229,10 @@ class Anonymizer(ABC):
     def require_usable(self, constant: str | None = None) -> None:
         """Raise PolicyError if the method cannot run; `constant`: a column with one value, such as a partition's."""
         self.require_policy()
+
+    def hold_constant(self, column: str | None) -> "Anonymizer":
+        """Return the method for a table in which this column has one public value; a search needs no change."""
+        return self
 
     def require_plan(self, plan: PlanResult | None = None) -> None:
         """Raise ParameterError if the method makes no plan, or if this plan belongs to another method or policy."""
@@ -310,8 +318,8 @@ class RandomizedMethod(Anonymizer):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are drawn: all that are released."""
-        return self.rules.released
+        """The columns that are drawn: all that are released, but a constant one."""
+        return tuple(name for name in self.rules.released if name != self.constant)
 
     @property
     @abstractmethod
@@ -356,6 +364,32 @@ class RandomizedMethod(Anonymizer):
         if unmet is not None:
             raise PolicyError(f"anonymize: {self.name} spends {cost}, which alone does not meet {unmet}")
 
+    def hold_constant(self, column: str | None) -> "RandomizedMethod":
+        """Return the method that draws every column but this one, and writes its one value into every row.
+
+        Drawn, it would label rows of one partition with the key of another, and the gate would not notice.
+        """
+        if column not in self.rules.released:
+            return self
+        options = dict(self.options)
+        if options.get("domains"):
+            options["domains"] = {name: known for name, known in options["domains"].items() if name != column}
+        return replace(self, constant=column, options=options)
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Refuse a constant column that is the only one to draw, or that an option names."""
+        self.require_policy()
+        held = self.hold_constant(constant)
+        if not held.columns:
+            raise PolicyError(f"{constant!r} is the partition column and the only released column; there is no draw")
+        interpolation = self.options.get("interpolation")
+        level_of = interpolation[0] if isinstance(interpolation, list | tuple) else None  # else None or "levels"
+        named = {"given": self.options.get("given"), "interpolation": level_of}
+        for option, column in named.items():
+            if held.constant is not None and column == constant:
+                raise PolicyError(f"{constant!r} is the partition column, which is not drawn; name another {option}")
+        held.require_policy()
+
     def run(self, source: Source, request: Request) -> Anonymized:
         """Refuse what can be refused, then reserve the budget, draw, stage, commit and write."""
         with _open_ledger(request.ledger) as ledger:
@@ -364,37 +398,68 @@ class RandomizedMethod(Anonymizer):
     def _draw(self, source: Source, request: Request, ledger: "BudgetLedger") -> Anonymized:
         ledger.require_apart(getattr(source, "bind", None))
         request.report("reading")
-        table = source.frequencies(self.columns)
+        table, complete = self._read(source)
         draw = self.prepare(table, request.generator)
         self._require_budget(ledger)
         targets = dict.fromkeys((request.target, request.target if request.final is None else request.final))
         for rehearsal in self.rehearsals(table):
             for target in targets:
-                _require_writable(source, rehearsal, target)
+                _require_writable(source, complete(rehearsal), target)
         private = request.generator is None
         with spending(self.cost, ledger=ledger, dataset=self.rules.dataset, private=private) as spent:
             request.report("drawing")
             drawn = draw()
+            released = complete(drawn.frequencies)
 
             def record(staged: Source) -> None:
-                spent.released(drawn.frequencies, staged, account=drawn.account)
+                spent.released(released, staged, account=self._account(drawn))
                 spent.commit()
 
             request.report("writing")
-            drawn.frequencies.require_rows()
+            released.require_rows()
             try:
-                made = source.write_rows(drawn.frequencies, target=request.target, verify=record)
+                made = source.write_rows(released, target=request.target, verify=record)
             except SourceError as problem:  # BudgetError, because Dagster would retry a SourceError and spend again
                 raise BudgetError(f"{problem}; no table was written, and the budget of the draw stays spent") from None
         return Anonymized(
             made=made,
             method=self.name,
             makes=self.makes,
-            left_out=_left_out(source, self.columns),
+            left_out=_left_out(source, self.rules.released),
             result=drawn,
             cost=self.cost,
             remaining=ledger.remaining(dataset=self.rules.dataset, unit=self.cost.unit),
         )
+
+    def _read(self, source: Source) -> tuple[FrequencyTable, Callable[[FrequencyTable], FrequencyTable]]:
+        """Return the table to draw from, and a function that adds the constant column to drawn rows."""
+        if self.constant is None:
+            return source.frequencies(self.columns), lambda drawn: drawn
+        whole = source.frequencies(self.rules.released)
+        whole.require_rows()
+        values = whole.project([self.constant]).dictionary(self.constant)
+        if len(values) > 1:
+            raise ColumnError(
+                f"the partition column {self.constant!r} has more than one value in this partition, and {self.name} "
+                "writes one; declare it an identifier, which is left out, or partition by a column with one value"
+            )
+        return whole.project(self.columns), lambda drawn: self._add_constant(drawn, values[0])
+
+    def _add_constant(self, drawn: FrequencyTable, value: Any) -> FrequencyTable:
+        """Return the drawn rows with the value in the constant column, in the order of the released columns."""
+        same = np.zeros(drawn.distinct, dtype=np.int64)
+        return FrequencyTable.from_columns(
+            self.rules.released,
+            [same if name == self.constant else drawn.column_codes(name) for name in self.rules.released],
+            [[value] if name == self.constant else drawn.dictionary(name) for name in self.rules.released],
+            drawn.counts,
+        )
+
+    def _account(self, drawn: DrawnResult) -> dict[str, Any]:
+        if self.constant is None:
+            return drawn.account
+        public = f"the value of {self.constant!r} is public: it names the partition, and is not drawn"
+        return {**drawn.account, "assumptions": [*drawn.account.get("assumptions", ()), public]}
 
     def _require_budget(self, ledger: "BudgetLedger") -> None:
         """Refuse a draw whose table could not pass the gate: it would spend budget for nothing."""

@@ -27,7 +27,17 @@ from privacy_plugin.errors import (
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.orchestration.anonymized_asset import anonymized_metadata
 from privacy_plugin.sources import open_source, sql_table
-from tests.randomized_policies import BUDGET, EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
+from tests.randomized_policies import (
+    BUDGET,
+    EPSILON_SAFE,
+    MONTHS,
+    RESPONSE,
+    SYNTHESIZE,
+    monthly_policy_dict,
+    open_ledger,
+    people,
+    policy_dict,
+)
 from tests.sources.loading import ENGINES, LOADERS, target_of, text_table
 
 ROOT = Path(__file__).parent.parent.parent
@@ -78,6 +88,58 @@ def test_randomized_response_draws_every_released_cell_and_reports_its_channel()
         expected = (true * grown + (len(frame) - true)) / (grown + 2)  # a cell is its own value e^0.5 times as likely
         assert len(true) == 3
         assert ((result.made[column].value_counts() - expected).abs() < 85).all()  # about five deviations
+
+
+@pytest.mark.parametrize("engine", ["pandas", "duckdb", "csv"])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_constant_column_is_written_and_not_drawn(method: str, engine: str, tmp_path: Path) -> None:
+    """Its declared domain holds the keys of other partitions, with which no row may be labelled."""
+    policy = pp.Policy.from_dict(monthly_policy_dict(METHODS[method]))
+    rows = people()
+    data = LOADERS[engine](text_table(**rows, month=[MONTHS[0]] * len(rows["sex"])), tmp_path)
+    with pp.using_ledger(open_ledger()) as ledger:
+        result = anonymize(data, policy=policy, target=target_of(engine, tmp_path), constant="month")
+        assert policy.judge(result.made).passed
+    made = open_source(result.made)
+    assert made.columns == ("sex", "month", "zip")
+    assert made.frequencies(["month"]).dictionary("month") == (MONTHS[0],)
+    assert result.left_out == ("name",)
+    (spend,) = ledger.entries()
+    assert spend.budget == result.cost.budget
+    if method == "randomized_response":
+        assert spend.budget.epsilon == 1  # two cells of 0.5: no budget is spent on the constant
+        assert set(result.to_dict()["drawn"]["keep"]) == {"sex", "zip"}
+    assert "the value of 'month' is public: it names the partition, and is not drawn" in spend.account["assumptions"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_constant_column_with_several_values_costs_nothing(method: str) -> None:
+    rows = people()
+    frame = pd.DataFrame({**rows, "month": [MONTHS[0], *[MONTHS[1]] * (len(rows["sex"]) - 1)]})
+    ledger = open_ledger()
+    with pytest.raises(ColumnError, match="more than one value in this partition") as refused:
+        anonymize(
+            frame, policy=pp.Policy.from_dict(monthly_policy_dict(METHODS[method])), constant="month", ledger=ledger
+        )
+    assert ledger.entries() == ()
+    assert not any(month in str(refused.value) for month in MONTHS)
+
+
+@pytest.mark.parametrize(
+    ("option", "method"),
+    [("given", {**SYNTHESIZE, "given": "month"}), ("interpolation", {**EPSILON_SAFE, "interpolation": ["month", 0]})],
+)
+def test_an_option_cannot_name_the_constant_column(option: str, method: dict[str, Any]) -> None:
+    policy = pp.Policy.from_dict(monthly_policy_dict(method))
+    policy.anonymizer.require_usable("zip")
+    with pytest.raises(PolicyError, match=f"name another {option}"):
+        policy.anonymizer.require_usable("month")
+
+
+def test_a_constant_column_alone_is_no_draw() -> None:
+    given = policy_dict(columns={"name": "identifier", "zip": policy_dict()["columns"]["zip"]})
+    with pytest.raises(PolicyError, match="the only released column"):
+        pp.Policy.from_dict(given).anonymizer.require_usable("zip")
 
 
 def test_generalizing_needs_no_ledger() -> None:

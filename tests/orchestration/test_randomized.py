@@ -20,7 +20,16 @@ from privacy_plugin.orchestration import (
 from tests.orchestration.components import TYPE, attributes, run, shown_by_dagster
 from tests.orchestration.markers import written_down
 from tests.orchestration.pipeline import Pipeline, errors, gate_and_release, judging, outcome, released
-from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, open_ledger, people, policy_dict
+from tests.randomized_policies import (
+    EPSILON_SAFE,
+    MONTHS,
+    RESPONSE,
+    SYNTHESIZE,
+    monthly_policy_dict,
+    open_ledger,
+    people,
+    policy_dict,
+)
 
 SECRET = "secretplace"
 
@@ -74,6 +83,51 @@ def test_a_randomized_table_is_judged_and_released(
     record = written_down(pipeline, caplog)
     assert SECRET not in record
     assert "MARKER" not in record
+
+
+@pytest.mark.parametrize("method", [SYNTHESIZE, EPSILON_SAFE, RESPONSE], ids=lambda method: method["method"])
+def test_a_partition_holds_no_row_of_another(any_pipeline: Pipeline, address: str, method: dict[str, Any]) -> None:
+    """The domain of the partition column holds the keys of all partitions."""
+    ledger = open_ledger(address, epsilon=9, delta=0.1)
+    given = monthly_policy_dict(method)
+    given["requirements"] = [{"privacy_budget": {"at_most": 9, "delta": 0.1, "privacy_unit": "row"}}]
+    any_pipeline.policy = pp.Policy.from_dict(given)
+    any_pipeline.write("raw", pd.concat([pd.DataFrame(people()).assign(month=month) for month in MONTHS]))
+    partitions = dg.StaticPartitionsDefinition(MONTHS)
+    any_pipeline.definitions = [
+        dg.AssetSpec("raw"),
+        build_anonymized_asset(
+            name="drawn",
+            asset="raw",
+            policy=any_pipeline.policy,
+            table="raw",
+            partitions_def=partitions,
+            partition_column="month",
+        ),
+        *gate_and_release(any_pipeline, "drawn", table="drawn_{partition}", partitions_def=partitions),
+    ]
+    any_pipeline.extra_resources = {"ledger": BudgetLedgerResource(url=address)}
+    for month in MONTHS:
+        result = any_pipeline.run(partition_key=month)
+        assert result.success, errors(result)
+        assert released(result)
+        rows = any_pipeline.read(f"release_{month}") or []
+        assert {row[1] for row in rows} == {month}
+        assert {row[2] for row in rows} <= {"100", "101", "102", "10*", "1**", "***", "*"}
+    assert [spend.status for spend in ledger.entries()] == ["committed"] * 2
+
+
+def test_a_partition_column_that_an_option_names_raises_at_definition() -> None:
+    policy = pp.Policy.from_dict(monthly_policy_dict({**SYNTHESIZE, "given": "month"}))
+    with pytest.raises(pp.PrivacyPluginError, match="is the partition column, which is not drawn"):
+        build_anonymized_asset(
+            name="drawn",
+            asset="raw",
+            policy=policy,
+            table="raw",
+            partitions_def=dg.StaticPartitionsDefinition(MONTHS),
+            partition_column="month",
+        )
 
 
 def test_a_failing_table_is_released_by_randomized_response(any_pipeline: Pipeline, address: str) -> None:
