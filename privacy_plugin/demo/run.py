@@ -55,7 +55,8 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
         plan = load_plan(place / "plans" / f"{_ANONYMIZED}.json") if _ANONYMIZED in released.made else None
         if plan is not None:
             described = plan.describe()
-            console.print(level_table(described))
+            if described.levels:
+                console.print(level_table(described))
             console.print(Text("\n".join(description_lines(described))))
         show_verdict(console, released.verdict, label=released.gate)
         with console.status("comparing before and after"):
