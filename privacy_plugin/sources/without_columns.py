@@ -28,6 +28,11 @@ class WithoutColumns:
         """The engine or connection of the table's database, or None."""
         return getattr(self._source, "bind", None)
 
+    @property
+    def rehearse_rows(self) -> Any:
+        """The rehearsal of the wrapped source, or None if it has none."""
+        return getattr(self._source, "rehearse_rows", None)
+
     def joined_groups(
         self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
     ) -> JoinedGroups | None:

@@ -113,12 +113,36 @@ class FileSource:
     def write_rows(self, rows: FrequencyTable, *, target: str | None, verify: Callable[[Source], None]) -> "FileSource":
         """Write other rows to a staging file, call `verify` on it, and only then replace the target."""
         path = self._parse_target(target)
+        with replace_files([path]) as (temporary,):
+            self._write_checked(rows, temporary, verify)
+        return FileSource(path)
+
+    def rehearse_rows(self, rows: FrequencyTable, *, target: str | None) -> None:
+        """Raise if the target's folder or the values cannot be written, without a value in that folder.
+
+        The values are written to a private folder of this process (mode 0700), and a file without rows to the target's
+        folder: a process that is killed here leaves no value where a release is expected.
+        """
+        path = self._parse_target(target)
+        probe = _staging_path(path)
+        try:
+            _write_file(self._connection.sql("SELECT 0 AS rehearsal LIMIT 0"), probe)
+        finally:
+            probe.unlink(missing_ok=True)
+        try:
+            private = tempfile.TemporaryDirectory(prefix="privacy_plugin_")  # mode 0700
+        except OSError as problem:
+            raise SourceError(
+                f"cannot write into the folder for temporary files: {type(problem).__name__}; set TMPDIR to another one"
+            ) from None
+        with private as folder:
+            self._write_checked(rows, Path(folder) / f"rehearsal{path.suffix}", _accept)
+
+    def _write_checked(self, rows: FrequencyTable, path: Path, verify: Callable[[Source], None]) -> None:
         stored = rows if path.suffix.lower() == ".parquet" else convert_to_text(rows)
         privacy_plugin_rows = build_arrow_table(stored)  # noqa: F841  DuckDB finds it by the name of the variable
-        with replace_files([path]) as (temporary,):
-            _write_file(self._connection.sql("SELECT * FROM privacy_plugin_rows"), temporary)
-            check_arrival(stored, verify)(FileSource(temporary))
-        return FileSource(path)
+        _write_file(self._connection.sql("SELECT * FROM privacy_plugin_rows"), path)
+        check_arrival(stored, verify)(FileSource(path))
 
     def _parse_target(self, target: str | None) -> Path:
         if target is None:
@@ -136,6 +160,10 @@ class FileSource:
         yield
         if _file_state(self._path) != self._opened:
             raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
+
+
+def _accept(_: Source) -> None:
+    """Accept what was written: a rehearsal only tests that it arrives."""
 
 
 def _file_state(path: Path) -> tuple[int, int, int, int]:
