@@ -52,3 +52,19 @@ def open_ledger(address: str = "sqlite://", *, epsilon: object = 2, delta: objec
     ledger = BudgetLedger(address)
     ledger.set_cap(dataset="visits", unit="row", epsilon=epsilon, delta=delta)
     return ledger
+
+
+ITEMSETS = {"method": "private_itemsets", "epsilon": 1, "support": "1/4", "number": 3, "domains": "occurring"}
+ITEMSET_COUNTS = {
+    "method": "randomized_itemset_counts",
+    "epsilon": 0.5,
+    "itemsets": [{"sex": "f"}, {"sex": "m", "zip": "101"}],
+}
+KRIMP = {"method": "sanitized_krimp", "from": "synthesize", "epsilon": 1, "delta": 1e-6, "domains": "occurring"}
+KRIMP_OF_CELLS = {
+    "method": "sanitized_krimp",
+    "from": "randomized_response",
+    "epsilon": 0.75,
+    "support": "1/10",
+    "domains": "occurring",
+}

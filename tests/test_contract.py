@@ -140,7 +140,8 @@ def wanted_of_result(anonymizer: type[Anonymizer]) -> list[str]:
 
 
 # A sound value of every option that some anonymizer requires.
-SOUND = {"k": 5, "beta": 0.5, "epsilon": 1, "penalty": 1, "domains": "occurring"}
+SOUND = {"k": 5, "beta": 0.5, "epsilon": 1, "penalty": 1, "domains": "occurring", "number": 1, "support": 0.5}
+SOUND |= {"itemsets": [{"sex": "f"}], "from": "synthesize"}
 
 
 def refuses_nonsense(anonymizer: type[Anonymizer], option: str) -> bool:

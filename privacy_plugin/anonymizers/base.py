@@ -184,6 +184,8 @@ class Anonymizer(ABC):
     plan_type: ClassVar[type[PlanResult] | None] = None
     """The class of its plan where the result can be saved and applied again."""
     spends_budget: ClassVar[bool] = False
+    form: ClassVar[str] = "rows"
+    """What the released tables contain: rows with the columns of the source, or something that is made of them."""
 
     options: Mapping[str, Any]
     rules: Rules = field(repr=False)
@@ -225,6 +227,10 @@ class Anonymizer(ABC):
     @abstractmethod
     def require_policy(self) -> None:
         """Raise PolicyError if the method cannot meet the policy, whatever the data."""
+
+    def released_roles(self) -> Mapping[str, str]:
+        """Return the roles of the columns that the gate judges; those of the source, unless others are made."""
+        return self.rules.roles
 
     def require_usable(self, constant: str | None = None) -> None:
         """Raise PolicyError if the method cannot run; `constant`: a column with one value, such as a partition's."""
@@ -320,6 +326,11 @@ class RandomizedMethod(Anonymizer):
     def columns(self) -> tuple[str, ...]:
         """The columns that are drawn: all that are released, but a constant one."""
         return tuple(name for name in self.rules.released if name != self.constant)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns of the source that the release is made of."""
+        return self.rules.released
 
     @property
     @abstractmethod
@@ -425,7 +436,7 @@ class RandomizedMethod(Anonymizer):
             made=made,
             method=self.name,
             makes=self.makes,
-            left_out=_left_out(source, self.rules.released),
+            left_out=_left_out(source, self.used),
             result=drawn,
             cost=self.cost,
             remaining=ledger.remaining(dataset=self.rules.dataset, unit=self.cost.unit),

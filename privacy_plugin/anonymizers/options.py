@@ -55,6 +55,18 @@ def _inner_share(name: str, value: Any, _: Sequence[str]) -> Any:
     return value
 
 
+def _support(name: str, value: Any, _: Sequence[str]) -> Any:
+    if not 0 < exact(value, what=name) <= 1:
+        raise ParameterError(f"{name} must be a share of the rows, above 0 and at most 1, not {value!r}")
+    return value
+
+
+def _count(name: str, value: Any, _: Sequence[str]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
+    return value
+
+
 def _loss(name: str, value: Any, _: Sequence[str]) -> Any:
     if not isinstance(value, str) or value not in LOSSES:
         raise ParameterError(unknown_name(name, str(value), LOSSES))
@@ -87,6 +99,18 @@ def _domains(name: str, value: Any, columns: Sequence[str]) -> Any:
     if lacking:
         raise ParameterError(f"{name} must also state for {', '.join(map(repr, lacking))} {DOMAINS}")
     return {column: list(values) for column, values in value.items() if values != OCCURRING}
+
+
+def _itemsets(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Return itemsets, a list of {column: value}."""
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(one, Mapping) and one for one in value):
+        raise ParameterError(f"{name} must be a list of itemsets: [{{column: value, ...}}, ...]")
+    for itemset in value:
+        for column, item in itemset.items():
+            _column(name, column, columns)
+            if item is None or isinstance(item, Mapping | list | tuple):
+                raise ParameterError(f"{name} must give column {column!r} one value, which is not missing")
+    return [dict(itemset) for itemset in value]
 
 
 def _interpolation(name: str, value: Any, columns: Sequence[str]) -> Any:
@@ -128,6 +152,10 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "given": _column,
     "domains": _domains,
     "interpolation": _interpolation,
+    "itemsets": _itemsets,
+    "support": _support,
+    "number": _count,
+    "longest": _count,
     "weights": _weights,
     "keep": _levels,
 }

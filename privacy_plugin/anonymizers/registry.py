@@ -6,6 +6,9 @@ from privacy_plugin.anonymizers.base import Anonymizer
 from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import EpsilonSafeLatticeMethod
 from privacy_plugin.anonymizers.generalize import GeneralizeMethod
 from privacy_plugin.anonymizers.generalize_locally import GeneralizeLocallyMethod
+from privacy_plugin.anonymizers.itemsets.private_itemsets import PrivateItemsetsMethod
+from privacy_plugin.anonymizers.itemsets.randomized_itemset_counts import RandomizedItemsetCountsMethod
+from privacy_plugin.anonymizers.itemsets.sanitized_krimp import SanitizedKrimpMethod
 from privacy_plugin.anonymizers.multidimensional_presence import MultidimensionalPresenceMethod
 from privacy_plugin.anonymizers.randomized_response import RandomizedResponseMethod
 from privacy_plugin.anonymizers.synthesis.synthesize import SynthesizeMethod
@@ -19,6 +22,9 @@ _CLASSES: tuple[type[Anonymizer], ...] = (
     EpsilonSafeLatticeMethod,
     SynthesizeMethod,
     RandomizedResponseMethod,
+    PrivateItemsetsMethod,
+    RandomizedItemsetCountsMethod,
+    SanitizedKrimpMethod,
 )
 DEFAULT = GeneralizeLocallyMethod.name  # of a policy that names no method
 DEFAULT_WITH_POPULATION = GeneralizeMethod.name  # the same, where the gate has to find everyone's class by its labels

@@ -54,8 +54,9 @@ def anonymize(
     The method `generalize_locally` (the default) gives every class labels of its own, as specific as the policy
     allows; `generalize` gives each column one level. Both need a hierarchy for every quasi-identifier, and suppress
     rows only up to max_suppression. `multidimensional_presence` generalizes region by region and keeps each person's
-    probability of being in the table within the bounds of `delta_presence`. `epsilon_safe_lattice`, `synthesize` and
-    `randomized_response` draw at random and spend privacy budget from the ledger, even if the result is rejected.
+    probability of being in the table within the bounds of `delta_presence`. `epsilon_safe_lattice`, `synthesize`,
+    `randomized_response`, `private_itemsets`, `randomized_itemset_counts` and `sanitized_krimp` draw at random and
+    spend privacy budget from the ledger, even if the result is rejected; the last three write a table of itemsets.
     Identifier columns are dropped. Exit code 1 if the result does not meet the policy; then no table is written.
 
     For example:

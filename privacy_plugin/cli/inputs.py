@@ -97,4 +97,4 @@ def use_ledger(policy: Policy, address: str | None) -> Iterator[None]:
 
 def without_identifiers(source: Source, policy: Policy) -> Source:
     """Return the source without the identifier columns of the policy."""
-    return WithoutColumns(source, policy.rules.columns("identifier"))
+    return WithoutColumns(source, policy.source_rules.columns("identifier"))

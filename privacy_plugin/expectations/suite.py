@@ -32,7 +32,7 @@ def build_suite(policy: Policy, *, name: str, population: Any = None) -> Expecta
     >>> [expectation.expectation_type for expectation in build_suite(policy, name="visits").expectations]
     ['expect_table_columns_to_match_policy', 'expect_table_k_anonymity_to_be_at_least']
     """
-    expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(policy.roles))]
+    expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(policy.rules.roles))]
     for requirement in policy.requirements:
         expectation = build_expectation(requirement, policy, population=population)
         if _digest(expectation) not in map(_digest, expectations):

@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.upstream import Asset
@@ -29,6 +30,10 @@ def build_candidate_asset(
     Undeclared columns stay, so that the gate after it reports them.
     """
     loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
+    if loaded.rules.form != "rows":
+        raise ParameterError(
+            f"{loaded.method} releases {loaded.rules.form}, not the rows of the source; use build_anonymized_asset"
+        )
     identifiers = loaded.rules.columns("identifier")
 
     def make(run: AssetRun) -> MadeAsset:

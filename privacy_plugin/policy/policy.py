@@ -115,12 +115,12 @@ class Policy:
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
         """The columns that an attacker is assumed to know."""
-        return self.rules.columns("quasi_identifier")
+        return self.source_rules.columns("quasi_identifier")
 
     @property
     def sensitive(self) -> tuple[str, ...]:
         """The columns that an attacker wants to learn."""
-        return self.rules.columns("sensitive")
+        return self.source_rules.columns("sensitive")
 
     @property
     def digest(self) -> str:
@@ -141,16 +141,24 @@ class Policy:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
-    def rules(self) -> Rules:
-        """The part of the policy that the gate evaluates, with the digest that certificates record."""
+    def source_rules(self) -> Rules:
+        """The roles of the columns of the source, which the method anonymizes."""
         return Rules(
             dataset=self.dataset, roles=dict(self.roles), requirements=self.requirements, digest=self._digest()
         )
 
     @cached_property
+    def rules(self) -> Rules:
+        """The part of the policy that the gate evaluates: the roles of the columns that the method makes."""
+        method = self.anonymizer
+        return replace(self.source_rules, roles=dict(method.released_roles()), form=method.form)
+
+    @cached_property
     def anonymizer(self) -> Anonymizer:
         """The anonymization method with the options, rules and hierarchies of the policy."""
-        return find_anonymizer(self.method)(options=self.anonymize, rules=self.rules, hierarchies=self.hierarchies)
+        return find_anonymizer(self.method)(
+            options=self.anonymize, rules=self.source_rules, hierarchies=self.hierarchies
+        )
 
     @property
     def is_randomized(self) -> bool:

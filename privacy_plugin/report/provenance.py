@@ -27,7 +27,7 @@ def provenance(content: ReportContent) -> Markup:
         *([("Partition", final.partition)] if final.partition else []),
         ("Rows", ", ".join(f"{counted(verdict)} ({label})" for label, verdict in content.verdicts)),
         ("Judged at", ", ".join(f"{verdict.judged_at} ({label})" for label, verdict in content.verdicts)),
-        ("Privacy unit", _unit(policy.rules.unit)),
+        ("Privacy unit", _unit(policy.source_rules.unit)),
         ("Policy digest", element("code", policy.digest)),
         (
             "Fingerprint of the data",
@@ -86,7 +86,7 @@ def counted(verdict: Verdict) -> str:
 
 def _assumptions(content: ReportContent) -> list[str]:
     policy = content.policy
-    known, insensitive = policy.quasi_identifiers, policy.rules.columns("insensitive")
+    known, insensitive = policy.quasi_identifiers, policy.source_rules.columns("insensitive")
     words = [f"An attacker may know all of: {', '.join(known)}; and whether a person is in the table."]
     if insensitive:
         words.append(

@@ -22,6 +22,8 @@ class Rules:
     roles: Mapping[str, str]
     requirements: Sequence[Requirement]
     digest: str
+    form: str = "rows"
+    """What a release contains: rows with the columns of the source, or what is made of them, such as itemsets."""
 
     def __post_init__(self) -> None:
         for name, role in self.roles.items():  # a column with a misspelled role would be ignored
@@ -95,6 +97,11 @@ def identifier_problem(name: str) -> str:
 
 def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the problems of the columns: without a role, an identifier, or declared but missing."""
+    if rules.form != "rows" and set(columns) != set(rules.roles):
+        return (
+            f"under this policy {rules.dataset!r} is released as {rules.form}, with the columns "
+            f"{', '.join(rules.roles)}; judge the table that its method makes (`privacy-plugin anonymize`)",
+        )
     if not any(name in rules.roles for name in columns):
         return (f"the table has none of the columns of the policy: is the policy for this table, and {NO_NAMES}",)
     problems = [

@@ -17,7 +17,7 @@ and must stay with people who may see the rows.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -26,8 +26,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, exponential_rho, rho_within
+from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.itemsets.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
+from privacy_plugin.anonymizers.itemsets.itemset_table import ItemsetMethod, itemset_table, longest_itemsets
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -63,6 +66,36 @@ class PrivateItemsets:
     def informative_epsilon(self, *, frequent: int = 1) -> float:
         """Return the least epsilon of an informative draw if at least this many itemsets are frequent."""
         return informative_epsilon(universe=self.universe, frequent=frequent, threshold=self.threshold)
+
+    @cached_property
+    def frequencies(self) -> FrequencyTable:
+        """The itemsets as a table: the items as text, their number, and the position among the draws."""
+        return itemset_table(self.itemsets, position=range(1, len(self.itemsets) + 1))
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account as plain data."""
+        return self.ledger.to_dict()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data, without values."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the number of itemsets, what one draw spends, and whether that is enough to be informative."""
+        least = self.informative_epsilon()
+        few = () if self.epsilon_draw > least else (_few_frequent(least),)
+        return Description(
+            title="Itemsets drawn with a preference for frequent ones",
+            rows=(
+                ("itemsets", f"{len(self.itemsets):,} of {self.universe:,} that the columns allow"),
+                ("frequent from", f"{self.threshold:,} rows"),
+                *self.ledger.rows(),
+            ),
+            notes=few,
+            facts={"itemsets": len(self.itemsets), "epsilon a draw": self.epsilon_draw, "account": self.account},
+            released_rows=len(self.itemsets),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, without values."""
@@ -115,6 +148,40 @@ def private_itemsets(
         found = draws.drawn(generator)
         spent.released(account=found.ledger.to_dict())
     return found
+
+
+class PrivateItemsetsMethod(ItemsetMethod, DomainMethod):
+    """Itemsets of the released columns, frequent ones preferred; supports are not released."""
+
+    name = "private_itemsets"
+    function = private_itemsets
+    table_columns = ("itemset", "size", "position")
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The cost of all draws together."""
+        amounts = {name: exact(self.options.get(name, 0), what=name) for name in ("epsilon", "delta")}
+        return Cost(mechanism="private itemsets", epsilon=amounts["epsilon"], delta=amounts["delta"])
+
+    def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], PrivateItemsets]:
+        """Mine the likeliest itemsets, which refuses tables that are too large."""
+        table.require_one_row_a_person(self.name)
+        table.require_rows()
+        draws = ItemsetDraws.of(table, **self.options)
+        draws.require_drawable()
+        return lambda: draws.drawn(generator)
+
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Return every item, and the largest numbers."""
+        named = list(longest_itemsets(table, self.options["domains"]))
+        yield itemset_table(named, position=range(1, len(named) + 1))
+
+
+def _few_frequent(least: float) -> str:
+    return (
+        f"a draw spends less than epsilon {least:.3g}: unless many itemsets are frequent, most of what was drawn is "
+        "noise; ask for fewer itemsets, name fewer columns, or raise support or epsilon"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

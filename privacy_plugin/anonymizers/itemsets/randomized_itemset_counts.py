@@ -7,14 +7,16 @@ protection either. `randomized_response` randomizes a cell once and estimates an
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, pure_rho, zcdp_epsilon
+from privacy_plugin.anonymizers.itemsets.itemset_table import ItemsetMethod, itemset_table
 from privacy_plugin.anonymizers.randomized_response import (
     Channel,
     Estimate,
@@ -22,7 +24,8 @@ from privacy_plugin.anonymizers.randomized_response import (
     randomize_codes,
     unbiased_counts,
 )
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.description import Description
+from privacy_plugin.errors import ParameterError, PolicyError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -39,6 +42,52 @@ class ItemsetCounts:
 
     estimates: tuple[Estimate, ...]
     ledger: ReleaseLedger
+    itemsets: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
+
+    @cached_property
+    def frequencies(self) -> FrequencyTable:
+        """The itemsets as a table: the items as text, their number, estimated support and its standard error.
+
+        Both are rounded to whole rows, the error up. An estimate may be negative, or exceed the number of rows.
+        """
+        return itemset_table(
+            [{name: canonical(value) for name, value in itemset.items()} for itemset in self.itemsets],
+            support=[round(estimate.count) for estimate in self.estimates],
+            standard_error=[math.ceil(estimate.standard_error) for estimate in self.estimates],
+        )
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """The privacy account as plain data."""
+        return self.ledger.to_dict()
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        return self.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        error = self.estimates[0].standard_error
+        return {"number": len(self.estimates), "standard_error": error, "ledger": self.ledger.to_dict()}
+
+    def describe(self) -> Description:
+        """Return the number of itemsets, the error of their supports, and the account."""
+        one = self.estimates[0]
+        share = one.standard_error / one.rows
+        return Description(
+            title="Supports of chosen itemsets, by randomized response",
+            rows=(
+                ("itemsets", f"{len(self.estimates):,}"),
+                ("standard error of a support", f"{one.standard_error:,.0f} rows ({share:.1%} of all)"),
+                *self.ledger.rows(),
+            ),
+            facts={
+                "itemsets": len(self.estimates),
+                "standard error": one.standard_error,
+                "account": self.account,
+            },
+            released_rows=len(self.estimates),
+        )
 
 
 def randomized_itemset_counts(
@@ -72,6 +121,46 @@ def randomized_itemset_counts(
         found = randomize_itemset_counts(table, itemsets, epsilon=epsilon, delta=delta, generator=generator)
         spent.released(account=found.ledger.to_dict())
     return found
+
+
+class RandomizedItemsetCountsMethod(ItemsetMethod):
+    """Estimated supports of the itemsets that the policy lists."""
+
+    name = "randomized_itemset_counts"
+    function = randomized_itemset_counts
+    table_columns = ("itemset", "size", "support", "standard_error")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that an itemset names."""
+        named = {name for itemset in self.options["itemsets"] for name in itemset}
+        return tuple(name for name in self.rules.released if name in named)
+
+    @cached_property
+    def cost(self) -> Cost:
+        """The total of a row over all itemsets."""
+        number, delta = len(self.options["itemsets"]), self.options.get("delta", 0)
+        total = row_epsilon(itemsets=number, epsilon=self.options["epsilon"], delta=delta)
+        return Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta)
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Refuse an itemset with the partition column, which has one public value."""
+        super().require_usable(constant)
+        if constant in self.columns:
+            raise PolicyError(f"{constant!r} is the partition column, which is not drawn; leave it out of itemsets")
+
+    def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], ItemsetCounts]:
+        """Refuse a table without rows, or with several rows a person."""
+        require_countable(table, self.options["itemsets"])
+        return partial(randomize_itemset_counts, table, **self.options, generator=generator)
+
+    def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
+        """Return every itemset, with the smallest and the largest support."""
+        itemsets = [{name: canonical(value) for name, value in itemset.items()} for itemset in self.options["itemsets"]]
+        largest = 1_000 * table.rows
+        for support in (-largest, largest):
+            supports = [support] * len(itemsets)
+            yield itemset_table(itemsets, support=supports, standard_error=[largest] * len(itemsets))
 
 
 def row_epsilon(*, itemsets: int, epsilon: Any, delta: Any = 0) -> Fraction:
@@ -138,7 +227,7 @@ def randomize_itemset_counts(
         assumptions=("the number of rows is public", "the itemsets were chosen without looking at the data"),
         private=generator is None,
     )
-    return ItemsetCounts(estimates=tuple(estimates), ledger=ledger)
+    return ItemsetCounts(estimates=tuple(estimates), ledger=ledger, itemsets=tuple(itemsets))
 
 
 def require_itemsets(itemsets: object) -> None:
