@@ -1,4 +1,4 @@
-"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | ledger | demo`."""
+"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | attack | ledger | demo`."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ import typer
 
 import privacy_plugin
 from privacy_plugin.cli.anonymize import anonymize
+from privacy_plugin.cli.attack import attack
 from privacy_plugin.cli.check import check
 from privacy_plugin.cli.demo import demo
 from privacy_plugin.cli.hierarchy import hierarchy
@@ -25,7 +26,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, ledger, demo):
+for function in (init, hierarchy, check, anonymize, report, attack, ledger, demo):
     app.command()(function)
 
 

@@ -1,0 +1,1 @@
+"""Attacks on a release: what an attacker with some knowledge really achieves."""
