@@ -47,6 +47,12 @@ GroupBy = Annotated[
 ]
 
 
+Packs = Annotated[
+    list[str] | None,
+    typer.Option("--pack", help="Add the clauses of a standard, such as hipaa_safe_harbor. Repeat for several."),
+]
+
+
 @command
 def init(
     data: Data = None,
@@ -56,6 +62,7 @@ def init(
     dataset: Dataset = None,
     header: Header = False,
     group_by: GroupBy = None,
+    pack: Packs = None,
     reveal: RevealValues = False,
     force: Force = False,
 ) -> int:
@@ -71,10 +78,12 @@ def init(
     """
     from privacy_plugin.cli.inputs import open_input
     from privacy_plugin.cli.outputs import require_free_files
+    from privacy_plugin.policy.packs import parse_packs
     from privacy_plugin.proposals.policy_text import policy_text
     from privacy_plugin.proposals.proposal import propose
 
     terminal = Terminal()
+    parse_packs(pack, None)
     require_free_files([output], read=[data], force=force)
     opened = open_input(data, url, table)
     with terminal.show_progress("reading the columns") as progress:
@@ -83,7 +92,7 @@ def init(
             opened.source, dataset=name, reveal=reveal, header=header, group_by=group_by, progress=progress
         )
     terminal.notes.print(_summary_table(proposal))
-    text = policy_text(proposal)
+    text = policy_text(proposal, packs=pack or ())
     if output is None:
         typer.echo(text)
     else:

@@ -25,7 +25,8 @@ def exit_code(verdict: Verdict) -> int:
     """Return 0 if the gate is open, 1 if a requirement failed, 2 if something could not be evaluated."""
     if verdict.passed:
         return PASSED
-    return FAILED if any(finding.status == "failed" for finding in verdict.findings) else BAD_INPUT
+    refused = any(clause.status == "not met" for clause in verdict.clauses)
+    return FAILED if refused or any(finding.status == "failed" for finding in verdict.findings) else BAD_INPUT
 
 
 def identifiers_hint(rules: Rules, verdict: Verdict) -> str | None:
@@ -47,6 +48,7 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
     parts += [Text(f"{bullet} {problem}") for problem in verdict["problems"]]
     if verdict["findings"]:
         parts.append(findings_table(verdict))
+    parts += [_clauses_table(verdict["clauses"])] if verdict.get("clauses") else []
     failed = [finding for finding in verdict["findings"] if not finding["passed"]]
     parts += [Padding(Text(f"{bullet} {finding['reason']}"), (0, 0, 1, 0)) for finding in failed]
     parts += [Text(f"note: {note}", style="dim") for note in _metric_notes(verdict["findings"])]
@@ -54,6 +56,25 @@ def show_verdict(console: Console, verdict: Mapping[str, Any], *, label: str, re
     if reveal:
         for finding in failed:
             _show_worst_classes(console, finding)
+
+
+def _clauses_table(clauses: Sequence[Mapping[str, str]]) -> Table:
+    """Return a table of the clauses of the policy's packs; those that a person has to look at have their reason."""
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for head in ("clause", "kind", "answer"):
+        table.add_column(head, overflow="fold")
+    for clause in clauses:
+        settled = clause["status"] in ("met", "not covered")
+        colour = {"met": "green", "answered": "green", "not met": "red", "not evaluated": "red"}.get(
+            clause["status"], "yellow"
+        )
+        answer = Text(clause["status"], style=colour)
+        table.add_row(
+            Text(f"{clause['pack']}: {clause['clause'].replace('_', ' ')}"),
+            clause["kind"].replace("_", " "),
+            answer if settled else Text.assemble(answer, f": {clause['reason']}"),
+        )
+    return table
 
 
 def _metric_notes(findings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,6 +11,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.metrics.usability.wiped_out import is_wiped_out
+from privacy_plugin.requirements.clauses import ClauseFinding, judge_clauses
 from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
@@ -30,6 +31,7 @@ class Verdict:
     dataset: str
     policy_digest: str
     findings: tuple[Finding, ...] = ()
+    clauses: tuple[ClauseFinding, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     rows: int = 0
@@ -42,7 +44,12 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """Whether the gate is open."""
-        return bool(self.findings) and not self.problems and all(finding.passed for finding in self.findings)
+        return (
+            bool(self.findings)
+            and not self.problems
+            and all(finding.passed for finding in self.findings)
+            and not any(clause.closes for clause in self.clauses)
+        )
 
     @property
     def evaluated(self) -> bool:
@@ -52,7 +59,15 @@ class Verdict:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the gate is closed: problems first, then the reasons of failed findings."""
-        return (*self.problems, *(finding.reason for finding in self.findings if not finding.passed))
+        return (
+            *self.problems,
+            *(finding.reason for finding in self.findings if not finding.passed),
+            *(
+                f"{clause.clause.pack}, {clause.clause.name}: {clause.reason}"
+                for clause in self.clauses
+                if clause.closes
+            ),
+        )
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return plain data; with `reveal`, including values of the worst classes.
@@ -73,6 +88,7 @@ class Verdict:
             "problems": list(self.problems),
             "notes": list(self.notes),
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
+            "clauses": [clause.to_dict() for clause in self.clauses],
         }
 
 
@@ -124,6 +140,7 @@ def judge(
             if others is not None:
                 others.count_rows()
             findings = _judge_requirements(rules, tables, others)
+            clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
             notes = wiped_out_notes(rules, tables, hierarchies or {})
             released = tables.source.fingerprint(rules.released) if fingerprint else None
             if released is not None and released.rows != rows:
@@ -136,6 +153,7 @@ def judge(
         return verdict(problems=(f"the data could not be read: {type(problem).__name__}",))
     return verdict(
         findings=findings,
+        clauses=clauses,
         notes=notes,
         rows=rows,
         fingerprint=released,

@@ -18,7 +18,9 @@ from privacy_plugin.errors import (
 )
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.metrics.registry import find_metric
+from privacy_plugin.policy.packs import pack_requirements
 from privacy_plugin.policy.presets import preset
+from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.limits import KINDS, fitting_kinds
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.rules import ROLES, WITHHELD, require_one_second_table
@@ -71,9 +73,17 @@ def _require_role(column: str, given: Any) -> None:
         raise PolicyError(f"column {column!r}: {unknown_name('role', given, ROLES)}")
 
 
-def parse_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tuple[list[str], tuple[Requirement, ...]]:
-    """Parse the requirements; one about a sensitive column that names none applies to each sensitive column."""
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+def parse_requirements(
+    given: Any, roles: Mapping[str, str], folder: Path, clauses: Sequence[Clause] = ()
+) -> tuple[list[str], tuple[Requirement, ...]]:
+    """Parse the requirements, and add those of measured clauses.
+
+    A requirement about a sensitive column that names none applies to each sensitive column.
+    """
+    packed = pack_requirements(clauses)
+    if given is None and packed:
+        given = ()
+    if not isinstance(given, Sequence) or isinstance(given, str) or not (given or packed):
         raise PolicyError("a policy needs a list of requirements: requirements: [k_anonymity: {at_least: 5}, ...]")
     presets: list[str] = []
     requirements: list[Requirement] = []
@@ -95,6 +105,8 @@ def parse_requirements(given: Any, roles: Mapping[str, str], folder: Path) -> tu
         for requirement in found:
             _require_attributes(requirement, roles)
             requirements.extend(_for_each_sensitive(_with_roles(requirement, roles), roles))
+    for requirement in packed:
+        requirements.extend(_for_each_sensitive(_with_roles(requirement, roles), roles))
     if all(requirement.definition.kind == "utility" for requirement in requirements):
         raise PolicyError("every requirement of this policy is about utility; add a requirement about privacy")
     require_one_second_table(requirements)

@@ -4,7 +4,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import ParameterError, PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
+from privacy_plugin.policy.packs import pack_notes, parse_packs
 from privacy_plugin.policy.parser import (
     note_uncovered_selection,
     note_weakest_limits,
@@ -28,12 +29,13 @@ from privacy_plugin.policy.parser import (
 )
 from privacy_plugin.policy.presets import find_contradictions
 from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
+from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.requirements.rules import Rules
 from privacy_plugin.text_files import read_text_file
 
 _LARGEST_POLICY = 20 * 2**20
-_KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize")
+_KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize", "packs", "declarations")
 
 ORIGINAL_NOT_JUDGED = (
     "The original table is not judged in this report: its exact results would tell about single people, and no privacy "
@@ -61,6 +63,7 @@ class Policy:
     anonymize: Mapping[str, Any] = field(default_factory=dict)
     method: str = DEFAULT
     population: str | None = None
+    clauses: tuple[Clause, ...] = ()
     notes: tuple[str, ...] = ()
 
     @classmethod
@@ -88,7 +91,8 @@ class Policy:
         dataset = given["dataset"]
         columns = parse_columns(given.get("columns"))
         roles = {name: entry["role"] for name, entry in columns.items()}
-        used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder))
+        clauses = parse_packs(given.get("packs"), given.get("declarations"))
+        used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder), clauses)
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns, requirements)
         policy = cls(
@@ -101,7 +105,9 @@ class Policy:
             anonymize=options,
             method=method,
             population=given.get("population"),
+            clauses=clauses,
             notes=(
+                *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
                 *note_without_privacy(requirements),
                 *note_uncovered_selection(requirements),
@@ -136,6 +142,7 @@ class Policy:
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
             "anonymize": {**self.anonymize, "method": self.method},
             "population": self.population,
+            **({"clauses": [asdict(clause) for clause in self.clauses]} if self.clauses else {}),
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
         return hashlib.sha256(text.encode()).hexdigest()
@@ -144,7 +151,11 @@ class Policy:
     def source_rules(self) -> Rules:
         """The roles of the columns of the source, which the method anonymizes."""
         return Rules(
-            dataset=self.dataset, roles=dict(self.roles), requirements=self.requirements, digest=self._digest()
+            dataset=self.dataset,
+            roles=dict(self.roles),
+            requirements=self.requirements,
+            digest=self._digest(),
+            clauses=self.clauses,
         )
 
     @cached_property

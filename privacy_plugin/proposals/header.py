@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from privacy_plugin.errors import ColumnError
-from privacy_plugin.proposals import column_names
 from privacy_plugin.proposals.column_profile import ColumnProfile, kind_of_values
+from privacy_plugin.requirements import column_names
 
 _NEARLY_UNIQUE = 0.95
 _ENOUGH_ROWS = 50  # by chance, the first of 50 rows is the only different one with probability 1/50

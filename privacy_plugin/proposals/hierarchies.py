@@ -16,8 +16,8 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 from privacy_plugin.frequency.vocabulary import OTHER, vocabulary_hierarchy, vocabulary_names
-from privacy_plugin.proposals import column_names
 from privacy_plugin.proposals.column_profile import ISO, ColumnProfile, quantiles
+from privacy_plugin.requirements import column_names
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 
 MOST_VALUES_LISTED = 40

@@ -1,11 +1,13 @@
 """Write a proposal as a policy file, which gates reject until it has been reviewed."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
 from privacy_plugin.anonymizers.registry import ANONYMIZERS, DEFAULT
+from privacy_plugin.policy.packs import parse_packs
 from privacy_plugin.proposals.proposal import ColumnProposal, Proposal
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*[A-Za-z0-9_]")
@@ -31,8 +33,8 @@ _HIERARCHY_EXAMPLES = {
 }
 
 
-def policy_text(proposal: Proposal) -> str:
-    """Return the proposal as YAML with a reason for every column."""
+def policy_text(proposal: Proposal, *, packs: Sequence[str] = ()) -> str:
+    """Return the proposal as YAML with a reason for every column, and the clauses of standards to answer."""
     blocks = [_open_block(column) if column.role is None else _role_block(column) for column in proposal.columns]
     return "\n".join(
         [
@@ -46,6 +48,7 @@ def policy_text(proposal: Proposal) -> str:
             "",
             *_requirements(proposal),
             "",
+            *_packs(packs),
             "anonymize:",
             f"  method: {DEFAULT}  # or {', '.join(name for name in ANONYMIZERS if name != DEFAULT)}",
             "  max_suppression: 0.05  # at most this share of the rows may be suppressed",
@@ -114,6 +117,17 @@ def _requirements(proposal: Proposal) -> list[str]:
         unit = proposal.named("unit")
         lines.append(f"  # {line}; needs one row per person" if unit else f"  {line}")
     return lines
+
+
+def _packs(names: Sequence[str]) -> list[str]:
+    """Return the packs with the questions that a person has to answer, commented out until they are answered."""
+    if not names:
+        return []
+    declared = [clause for clause in parse_packs(names, None) if clause.kind == "declared"]
+    lines = [f"packs: [{', '.join(names)}]"]
+    lines += ["# declarations:  # your answers, shown in the report"] if declared else []
+    lines += [f"#   {clause.pack}.{clause.name}: {_quoted(clause.question)}" for clause in declared]
+    return [*lines, ""]
 
 
 def _scalar(text: str) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 from privacy_plugin.errors import EmptyTableError, ParameterError, require_column
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.values import label
-from privacy_plugin.proposals import column_names
 from privacy_plugin.proposals.column_profile import ColumnProfile, profile_column
 from privacy_plugin.proposals.header import Heading, require_header, require_names
 from privacy_plugin.proposals.hierarchies import propose_hierarchy
 from privacy_plugin.proposals.uniqueness import Uniqueness, find_shares, group_columns
+from privacy_plugin.requirements import column_names
 from privacy_plugin.sources import Source, open_source
 
 _NEARLY_UNIQUE = 0.95

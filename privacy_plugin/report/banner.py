@@ -152,3 +152,33 @@ def chip(status: str) -> Markup:
     """Return a finding's status as a coloured word."""
     words = {"passed": "passed", "failed": "failed", "not_evaluated": "not evaluated"}[status]
     return element("span", words, class_=f"chip {'passed' if status == 'passed' else 'failed'}")
+
+
+def clauses(content: ReportContent) -> Markup:
+    """Show how every clause of the policy's packs was answered; nothing without packs."""
+    found = content.final.clauses
+    if not found:
+        return Markup("")
+    tones = {"met": "passed", "answered": "passed", "not met": "failed", "not evaluated": "failed"}
+    rows: list[list[Child]] = [
+        [
+            [element("strong", each.clause.pack), f" {each.clause.name.replace('_', ' ')}"],
+            each.clause.says,
+            each.clause.kind.replace("_", " "),
+            [element("span", each.status, class_=f"chip {tones.get(each.status, 'open')}"), " ", each.reason],
+            each.clause.source,
+        ]
+        for each in found
+    ]
+    heads = ["clause", "what it says", "kind", "answer", "source"]
+    return section(
+        "Clauses of the standards",
+        element(
+            "p",
+            "A measured clause is answered by requirements, a checked one by a rule about columns and formats, a "
+            "declared one by a person. Whether the release complies with a standard is not stated here: a person has "
+            "to judge it.",
+        ),
+        table("Every clause of the packs that the policy names", heads, rows),
+        identifier="clauses",
+    )

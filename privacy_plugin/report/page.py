@@ -10,7 +10,7 @@ from privacy_plugin.errors import ParameterError, describe_error
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.report.banner import banner, overview
+from privacy_plugin.report.banner import banner, clauses, overview
 from privacy_plugin.report.changes import changes
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.findings import findings
@@ -23,6 +23,7 @@ from privacy_plugin.report.what_is_left import what_is_left
 SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     banner,
     overview,
+    clauses,
     findings,
     changes,
     what_is_left,

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from privacy_plugin.errors import NO_NAMES, PolicyError, unknown_name
 from privacy_plugin.metrics.registry import SECOND_TABLES
+from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.requirement import Requirement
 
 ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
@@ -24,6 +25,7 @@ class Rules:
     digest: str
     form: str = "rows"
     """What a release contains: rows with the columns of the source, or what is made of them, such as itemsets."""
+    clauses: Sequence[Clause] = ()
 
     def __post_init__(self) -> None:
         for name, role in self.roles.items():  # a column with a misspelled role would be ignored
