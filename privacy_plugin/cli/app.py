@@ -1,4 +1,4 @@
-"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | attack | ledger | demo`."""
+"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | compare | attack | ledger | demo`."""
 
 from typing import Annotated
 
@@ -8,6 +8,7 @@ import privacy_plugin
 from privacy_plugin.cli.anonymize import anonymize
 from privacy_plugin.cli.attack import attack
 from privacy_plugin.cli.check import check
+from privacy_plugin.cli.compare import compare
 from privacy_plugin.cli.demo import demo
 from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
@@ -26,7 +27,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, attack, ledger, demo):
+for function in (init, hierarchy, check, anonymize, report, compare, attack, ledger, demo):
     app.command()(function)
 
 

@@ -1,6 +1,6 @@
 """The page: one HTML file without network access, for light and dark screens and for print."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from privacy_plugin.report.changes import changes
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.findings import findings
 from privacy_plugin.report.limitations import limitations
-from privacy_plugin.report.markup import Markup, element
+from privacy_plugin.report.markup import Child, Markup, element
 from privacy_plugin.report.provenance import certificate_section, provenance
 from privacy_plugin.report.usefulness import Usefulness
 from privacy_plugin.report.what_is_left import what_is_left
@@ -59,6 +59,11 @@ def render_report(
         title=title,
         usefulness=usefulness,
     )
+    return html_page(content.heading, [build(content) for build in SECTIONS])
+
+
+def html_page(heading: str, body: Iterable[Child]) -> str:
+    """Return a page with the style of the report; a browser that shows it makes no request."""
     style = files("privacy_plugin.report").joinpath("style.css").read_text(encoding="utf-8")
     head = element(
         "head",
@@ -66,10 +71,10 @@ def render_report(
         element("meta", http_equiv="Content-Security-Policy", content=_CONTENT_POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", content.heading),
+        element("title", heading),
         element("style", Markup(style)),
     )
-    main = element("main", element("h1", content.heading), [build(content) for build in SECTIONS], id="main")
+    main = element("main", element("h1", heading), body, id="main")
     skip = element("a", "Skip to the verdict", href="#main", class_="skip")
     return "<!DOCTYPE html>\n" + element("html", head, element("body", skip, main), lang="en") + "\n"
 
@@ -88,6 +93,11 @@ def write_report(
     page = render_report(
         policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title, usefulness=usefulness
     )
+    return write_page(path, page)
+
+
+def write_page(path: str | Path, page: str) -> Path:
+    """Write a page to a file, whole or not at all, and return its path."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
