@@ -11,7 +11,7 @@ install = { $(PIP) uv && $(BIN)/uv pip install -q --python $(BIN)/python --no-de
 DEMO_FOLDER ?= demo-output
 DEMO_ROWS ?= 1000000
 
-.PHONY: demo test test-all bench lint types docs lock clean
+.PHONY: demo test test-all bench lint types docs dist lock clean
 
 demo: .venv/demo
 	$(BIN)/privacy-plugin demo --folder "$(DEMO_FOLDER)" --rows $(DEMO_ROWS)
@@ -35,7 +35,13 @@ types: .venv/dev
 
 docs: .venv/dev
 	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin
-	$(BIN)/pdoc --output-directory site privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/pdoc --output-directory site/api privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
+
+dist: .venv/dev
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
 
 # The locks pin exact versions with hashes for development; users get the ranges of pyproject.toml.
 lock:

@@ -30,8 +30,8 @@ RUN = {
     ("evaluation-disclosure.md", "yaml"): 1,
     ("operating.md", "python"): 1,
     ("operating.md", "yaml"): 1,
-    ("policy.md", "yaml"): 1,
-    ("randomized-releases.md", "yaml"): 1,
+    ("policy.md", "yaml"): 2,
+    ("randomized-releases.md", "yaml"): 2,
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
     ("which-metric.md", "python"): 1,
@@ -186,6 +186,21 @@ def test_the_commands_of_randomized_releases(folder: Path, monkeypatch: pytest.M
     frame[["patient_id", "sex", "zip"]].to_csv("visits.csv", index=False)
     outcomes = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in commands(document)]
     assert outcomes == [("ledger", 0), ("anonymize", 0), ("check", 0), ("ledger", 0)]
+
+
+def test_the_packs_of_policy_md(folder: Path) -> None:
+    (part,) = (text for text in blocks(ROOT / "docs" / "policy.md", "yaml") if "packs:" in text)
+    with (folder / "policy.yaml").open("a", encoding="utf-8") as file:
+        file.write(part)
+    assert sum(clause.answer is not None for clause in pp.Policy.load("policy.yaml").clauses) == 1
+
+
+def test_the_commands_of_signing_off(folder: Path) -> None:
+    policy = (folder / "policy.yaml").read_text(encoding="utf-8")
+    (folder / "strict.yaml").write_text(policy.replace("at_least: 11", "at_least: 50"), encoding="utf-8")
+    found = commands(ROOT / "docs" / "signing-off.md")
+    outcomes = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in found]
+    assert outcomes == [("compare", 0), ("anonymize", 0), ("attack", 0)]
 
 
 def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.findings import findings
 from privacy_plugin.report.limitations import limitations
 from privacy_plugin.report.markup import Child, Markup, element
-from privacy_plugin.report.provenance import certificate_section, provenance
+from privacy_plugin.report.provenance import certificate_section, provenance, sign_off
 from privacy_plugin.report.usefulness import Usefulness
 from privacy_plugin.report.what_is_left import what_is_left
 
@@ -30,6 +30,7 @@ SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     provenance,
     certificate_section,
     limitations,
+    sign_off,
 )
 
 # The browser blocks every request that this page could make.

@@ -143,3 +143,32 @@ def certificate_section(content: ReportContent) -> Markup:
         definitions(pairs),
         identifier="certificate",
     )
+
+
+def sign_off(content: ReportContent) -> Markup:
+    """Give the person who decides a block to sign, with the digests that the signature is about."""
+    final = content.final
+    decision = "release" if final.passed else "keep closed"
+    pairs: list[tuple[str, Child]] = [
+        ("The gate", f"{'open' if final.passed else 'closed'}; proposed decision: {decision}"),
+        ("Policy digest", element("code", content.policy.digest)),
+        ("Fingerprint of the data", _fingerprint(final, certified=content.certificate is not None)),
+        ("Judged at", final.judged_at),
+        ("Open clauses", _open_clauses(final)),
+    ]
+    blanks = [(name, element("span", class_="blank")) for name in ("Decision", "Name and role", "Date", "Signature")]
+    return section(
+        "Sign-off",
+        element(
+            "p",
+            "The signature is about the data and the policy with these digests, and nothing else. Print this page, or "
+            "save it as PDF, with your browser.",
+        ),
+        definitions([*pairs, *blanks]),
+        identifier="sign-off",
+    )
+
+
+def _open_clauses(final: Verdict) -> str:
+    waiting = [f"{each.clause.pack}, {each.clause.name}" for each in final.clauses if each.status == "open"]
+    return "; ".join(waiting) or "none"
