@@ -128,20 +128,24 @@ def result_of(anonymizer: type[Anonymizer]) -> Any:
     """Return the class of what an anonymizer makes, as its method is annotated."""
     if issubclass(anonymizer, RandomizedMethod):
         return get_args(get_type_hints(anonymizer.prepare)["return"])[-1]
-    assert issubclass(anonymizer, RecodingMethod)
-    return get_type_hints(anonymizer.search)["return"]
+    if issubclass(anonymizer, RecodingMethod):
+        return get_type_hints(anonymizer.search)["return"]
+    return get_type_hints(anonymizer.function)["return"]
 
 
 def wanted_of_result(anonymizer: type[Anonymizer]) -> list[str]:
     """Return the names of the result protocol that apply to this kind of anonymizer."""
     names = ["summary", "to_dict", "describe"]
-    names += ["frequencies", "account"] if anonymizer.spends_budget else ["apply"]
+    if anonymizer.spends_budget:
+        names += ["frequencies", "account"]
+    elif issubclass(anonymizer, RecodingMethod):
+        names += ["apply"]
     return [*names, "quasi_identifiers", "save"] if anonymizer.plan_type is not None else names
 
 
 # A sound value of every option that some anonymizer requires.
 SOUND = {"k": 5, "beta": 0.5, "epsilon": 1, "penalty": 1, "domains": "occurring", "number": 1, "support": 0.5}
-SOUND |= {"itemsets": [{"sex": "f"}], "from": "synthesize"}
+SOUND |= {"itemsets": [{"sex": "f"}], "from": "synthesize", "knowledge": 1, "below": 0.5}
 
 
 def refuses_nonsense(anonymizer: type[Anonymizer], option: str) -> bool:

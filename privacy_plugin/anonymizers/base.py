@@ -228,6 +228,16 @@ class Anonymizer(ABC):
     def require_policy(self) -> None:
         """Raise PolicyError if the method cannot meet the policy, whatever the data."""
 
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns of every table of a release that has several; empty for a release of one table."""
+        return {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the verdict has to know about the method: columns left out, what it assumes."""
+        return ()
+
     def released_roles(self) -> Mapping[str, str]:
         """Return the roles of the columns that the gate judges; those of the source, unless others are made."""
         return self.rules.roles

@@ -67,6 +67,18 @@ def _count(name: str, value: Any, _: Sequence[str]) -> Any:
     return value
 
 
+def _natural(name: str, value: Any, _: Sequence[str]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ParameterError(f"{name} must be a whole number of at least 0, not {value!r}")
+    return value
+
+
+def _disclosure(name: str, value: Any, _: Sequence[str]) -> Any:
+    if not 0 < exact(value, what=name) <= 1:
+        raise ParameterError(f"{name} must lie above 0 and be at most 1, not {value!r}")
+    return value
+
+
 def _loss(name: str, value: Any, _: Sequence[str]) -> Any:
     if not isinstance(value, str) or value not in LOSSES:
         raise ParameterError(unknown_name(name, str(value), LOSSES))
@@ -153,6 +165,9 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "domains": _domains,
     "interpolation": _interpolation,
     "itemsets": _itemsets,
+    "knowledge": _natural,
+    "below": _disclosure,
+    "neighbours": _whole,
     "support": _support,
     "number": _count,
     "longest": _count,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from privacy_plugin.anonymizers.base import Anonymizer
+from privacy_plugin.anonymizers.bucketization.bucketize import BucketizeMethod
 from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import EpsilonSafeLatticeMethod
 from privacy_plugin.anonymizers.generalize import GeneralizeMethod
 from privacy_plugin.anonymizers.generalize_locally import GeneralizeLocallyMethod
@@ -19,6 +20,7 @@ _CLASSES: tuple[type[Anonymizer], ...] = (
     GeneralizeLocallyMethod,
     GeneralizeMethod,
     MultidimensionalPresenceMethod,
+    BucketizeMethod,
     EpsilonSafeLatticeMethod,
     SynthesizeMethod,
     RandomizedResponseMethod,

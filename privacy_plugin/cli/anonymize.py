@@ -54,7 +54,8 @@ def anonymize(
     The method `generalize_locally` (the default) gives every class labels of its own, as specific as the policy
     allows; `generalize` gives each column one level. Both need a hierarchy for every quasi-identifier, and suppress
     rows only up to max_suppression. `multidimensional_presence` generalizes region by region and keeps each person's
-    probability of being in the table within the bounds of `delta_presence`. `epsilon_safe_lattice`, `synthesize`,
+    probability of being in the table within the bounds of `delta_presence`. `bucketize` writes two tables, with the
+    suffixes _people and _values. `epsilon_safe_lattice`, `synthesize`,
     `randomized_response`, `private_itemsets`, `randomized_itemset_counts` and `sanitized_krimp` draw at random and
     spend privacy budget from the ledger, even if the result is rejected; the last three write a table of itemsets.
     Identifier columns are dropped. Exit code 1 if the result does not meet the policy; then no table is written.
@@ -67,7 +68,13 @@ def anonymize(
     """
     from privacy_plugin.anonymizers.anonymize import anonymize as anonymize_table
     from privacy_plugin.cli import inputs
-    from privacy_plugin.cli.outputs import require_free_output, stage_output, verify_fingerprint
+    from privacy_plugin.cli.outputs import (
+        output_tables,
+        require_free_output,
+        require_no_earlier_deal,
+        stage_output,
+        verify_fingerprint,
+    )
     from privacy_plugin.cli.results import exit_code, show_anonymized, show_outcome
     from privacy_plugin.cli.signals import exit_if_terminated
     from privacy_plugin.generalization.generalize import require_covered
@@ -79,7 +86,10 @@ def anonymize(
     opened = inputs.open_input(data, url, table)
     tables = (data or table, inputs.population_name(loaded, population, opened, policy_file=policy))
     files = (policy, apply_plan)
-    require_free_output(opened, output, written=(plan, report), tables=tables, files=files, force=force)
+    outputs = output_tables(opened, output, loaded)
+    if loaded.rules.tables:
+        require_no_earlier_deal(opened, outputs)
+    require_free_output(opened, outputs, written=(plan, report), tables=tables, files=files, force=force)
     others = inputs.open_compared(loaded, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, loaded)
     if reveal:
@@ -88,7 +98,7 @@ def anonymize(
     if plan or apply_plan:
         loaded.anonymizer.require_plan()
     with terminal.show_progress(loaded.anonymizer.doing) as progress, inputs.use_ledger(loaded, ledger):
-        with stage_output(opened, output) as (held, target, reopen):
+        with stage_output(opened, output, loaded.rules.tables) as (held, target, reopen):
             compared = inputs.open_compared(loaded, population, held, policy_file=policy)
             result = anonymize_table(
                 held.source,
@@ -117,12 +127,13 @@ def anonymize(
         if report:
             progress("writing the report")
             verdicts = [("anonymized", verdict)]
-            if not loaded.is_randomized:  # exact results of the original are covered by no budget
+            # exact results of the original are covered by no budget, and other columns cannot be judged
+            if not loaded.is_randomized and loaded.rules.form == "rows":
                 verdicts.insert(0, ("as it is", loaded.judge(source, population=others)))
             write_report(report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful)
     show_anonymized(terminal, result, again=saved is not None)
     written = {
-        "output": output if verdict.passed else None,
+        "output": ", ".join(outputs) if verdict.passed else None,
         "plan file": plan if verdict.passed else None,
         "report": report,
     }

@@ -60,7 +60,7 @@ def check(
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
-    opened = open_input(data, url, table)
+    opened = open_input(data, url, table, parts=loaded.rules.tables)
     others = open_population(loaded, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     number = len(loaded.requirements)

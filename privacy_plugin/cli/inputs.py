@@ -1,6 +1,6 @@
 """Open the inputs of a command: a file, or a table of a database, and the population and ledger of the policy."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
+from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.sql.connections import find_database_file, parse_url
 from privacy_plugin.sources.without_columns import WithoutColumns
 
@@ -42,8 +43,18 @@ class Input:
             return False
 
 
-def open_input(data: Path | None, url: str | None, table: str | None) -> Input:
-    """Open a file, or a table of a database; exactly one of the two."""
+def open_input(data: Path | None, url: str | None, table: str | None, *, parts: Collection[str] = ()) -> Input:
+    """Open a file, or a table of a database; exactly one of the two.
+
+    `parts` name the tables of a release that has several: each has its name as suffix of the file or table.
+    """
+    if parts and data is not None and table is None:
+        paths = bundle_targets(str(data), parts, database=False)
+        return Input(source=Bundle(dict(zip(parts, paths, strict=True))), name=data.stem)
+    if parts and data is None and url and table:
+        engine = _create_engine(url)
+        tables = (sql_table(engine, name) for name in bundle_targets(table, parts, database=True))
+        return Input(source=Bundle(dict(zip(parts, tables, strict=True))), name=table, engine=engine)
     if data is not None and table is None:
         return Input(source=open_source(data), name=data.stem)
     if data is None and url and table:

@@ -2,9 +2,10 @@
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
+from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
 from privacy_plugin.sources.sql.dialect import dialect_of
 from privacy_plugin.sources.sql.file_formats import require_format
@@ -41,27 +43,45 @@ def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force
         outputs.append(path)
 
 
+def output_tables(opened: Input, output: str, policy: Policy) -> list[str]:
+    """Return the tables or files that a release is written to: one, or one for each table of a bundle."""
+    parts = policy.rules.tables
+    return bundle_targets(output, parts, database=opened.engine is not None) if parts else [output]
+
+
+def require_no_earlier_deal(opened: Input, outputs: Sequence[str]) -> None:
+    """Raise if a pair was written before: two deals of the same people intersect, so that `--force` is no help."""
+    for output in outputs:
+        if opened.has_table(output):
+            raise ParameterError(
+                f"{output!r} exists already. Two deals of the same people intersect and disclose more than either: "
+                "use the pair that is there; delete it only if nobody has received it"
+            )
+
+
 def require_free_output(
     opened: Input,
-    output: str,
+    outputs: Sequence[str],
     *,
     written: Iterable[Place],
     tables: Iterable[Place],
     files: Iterable[Place],
     force: bool,
 ) -> None:
-    """Raise if the output table or one of the other `written` files is an input or exists already without `force`.
+    """Raise if an output table or one of the other `written` files is an input or exists already without `force`.
 
     `tables` and `files` are the inputs of the command. With a database, tables and files are compared separately.
     """
     if opened.engine is None:
-        require_format(Path(output))
-        require_free_files([output, *written], read=[*tables, *files], force=force)
+        for output in outputs:
+            require_format(Path(output))
+        require_free_files([*outputs, *written], read=[*tables, *files], force=force)
         return
     known = {_qualified_name(opened.engine, str(table)) for table in tables if table is not None}
-    if _qualified_name(opened.engine, output) in known:
-        raise ParameterError(f"{output!r} is also an input of this command; write to another table")
-    _require_free(output, exists=opened.has_table(output), force=force)
+    for output in outputs:
+        if _qualified_name(opened.engine, output) in known:
+            raise ParameterError(f"{output!r} is also an input of this command; write to another table")
+        _require_free(output, exists=opened.has_table(output), force=force)
     require_free_files(written, read=files, force=force)
 
 
@@ -87,7 +107,7 @@ def _qualified_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def stage_output(opened: Input, output: str) -> Iterator[Staging]:
+def stage_output(opened: Input, output: str, parts: Collection[str] = ()) -> Iterator[Staging]:
     """Yield the input to read, the name of the staging file or table, and a function that opens what was staged.
 
     Other users cannot read the staging file or table, and it is removed at the end. In a database all happens in one
@@ -96,7 +116,8 @@ def stage_output(opened: Input, output: str) -> Iterator[Staging]:
     if opened.engine is None:
         path = Path(output)
         with _private_folder(path.parent) as folder:
-            yield opened, str(folder / path.name), lambda: open_source(folder / path.name)
+            staged = str(folder / path.name)
+            yield opened, staged, lambda: _open_staged(staged, parts, database=False, open_table=open_source)
         return
     dialect = dialect_of(opened.engine.dialect)
     with redact_driver_errors(opened.engine, "writing"), connect(opened.engine) as connection:
@@ -105,12 +126,22 @@ def stage_output(opened: Input, output: str) -> Iterator[Staging]:
         # Readers of the output's schema must not see a table that no gate has judged. If a dialect has no schema for
         # temporary tables, the open transaction hides the table.
         schema = (dialect.temporary_schema,) if dialect.temporary_schema else split_name(output)[:-1]
-        parts = (*schema, f"privacy_plugin_judged_{secrets.token_hex(4)}")
-        name = ".".join(f'"{part}"' for part in parts)
+        name = ".".join(f'"{part}"' for part in (*schema, f"privacy_plugin_judged_{secrets.token_hex(4)}"))
         with connection.begin():
             held = replace(opened, source=sql_table(connection, opened.name), session=connection)
-            yield held, name, lambda: sql_table(connection, name)
-            connection.execute(sa.text(f"DROP TABLE IF EXISTS {quote_name(parts, connection.dialect)}"))
+            open_table = partial(sql_table, connection)
+            yield held, name, lambda: _open_staged(name, parts, database=True, open_table=open_table)
+            for staged in bundle_targets(name, parts, database=True) if parts else [name]:
+                dropped = quote_name(split_name(staged), connection.dialect)
+                connection.execute(sa.text(f"DROP TABLE IF EXISTS {dropped}"))
+
+
+def _open_staged(name: str, parts: Collection[str], *, database: bool, open_table: Callable[[str], Source]) -> Source:
+    """Open what was staged: one table, or the bundle of several."""
+    if not parts:
+        return open_table(name)
+    names = bundle_targets(name, parts, database=database)
+    return Bundle({part: open_table(each) for part, each in zip(parts, names, strict=True)})
 
 
 @contextmanager

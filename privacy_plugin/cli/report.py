@@ -68,7 +68,7 @@ def report(
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
-    opened = inputs.open_input(data, url, table)
+    opened = inputs.open_input(data, url, table, parts=loaded.rules.tables)
     named = inputs.population_name(loaded, population, opened, policy_file=policy)
     tables = () if opened.engine else (data, named, before)
     require_free_files([output], read=(policy, plan, *tables), force=force)
@@ -77,7 +77,7 @@ def report(
     source = inputs.without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     verdicts = []
     with terminal.show_progress("judging") as progress, inputs.use_ledger(loaded, ledger):
-        if before is not None and not loaded.is_randomized:
+        if before is not None and not loaded.is_randomized and loaded.rules.form == "rows":
             earlier = inputs.without_identifiers(opened.open_table(before), loaded)
             verdicts.append(("before", loaded.judge(earlier, population=others)))
         verdict = loaded.judge(source, population=others, fingerprint=True)

@@ -8,7 +8,7 @@ evaluated and every expectation of the suite passed, at any severity.
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,6 +41,7 @@ from privacy_plugin.expectations.batches import require_one_batch
 from privacy_plugin.expectations.suite import build_suite, declared_expectations, missing_expectations
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import SqlTable
+from privacy_plugin.sources.bundle import Bundle
 
 _PROJECT = threading.RLock()
 
@@ -198,9 +199,10 @@ def validate(
 ) -> GxOutcome:
     """Run a policy through a GX checkpoint.
 
-    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, or a batch definition of a GX project with the
-    `batch_parameters` that select one batch: of several, GX would evaluate only the last. With `context` (a batch
-    definition has its own) the suite and the results are stored there and its Data Docs updated; otherwise everything
+    `data` is a pandas or Spark frame, `sql_table(engine, ...)`, a mapping of these for a release of several tables, or
+    a batch definition of a GX project with the `batch_parameters` that select one batch: of several, GX would evaluate
+    only the last. Every table has a suite of its own. With `context` (a batch definition has its own) the suite and the
+    results are stored there and its Data Docs updated; otherwise everything
     happens in memory. The host's current project is restored.
 
     >>> import pandas
@@ -213,11 +215,32 @@ def validate(
     >>> outcome.success, outcome.evaluated, outcome.declared
     (False, 2, 2)
     """
+    name = f"privacy of {policy.dataset}"
+    tables = list(policy.rules.tables)
+    given = data.given if isinstance(data, Bundle) else data
+    if tables and (not isinstance(given, Mapping) or set(given) != set(tables)):
+        problem = f"the release has several tables; pass a mapping of {' and '.join(tables)}"
+        return GxOutcome(declared=len(policy.requirements) + 1, problems=(problem,))
     try:
-        suite = build_suite(policy, name=f"privacy of {policy.dataset}", population=population)
+        suites = [
+            (given[table], build_suite(policy, name=f"{name}, {table}", population=population, table=table))
+            for table in tables
+        ] or [(data, build_suite(policy, name=name, population=population))]
     except PrivacyPluginError as problem:
         return GxOutcome(declared=len(policy.requirements) + 1, problems=(str(problem),))
-    return run_suite(data, suite, context=context, batch_parameters=batch_parameters)
+    outcomes = [run_suite(each, suite, context=context, batch_parameters=batch_parameters) for each, suite in suites]
+    return outcomes[0] if len(outcomes) == 1 else _together(outcomes)
+
+
+def _together(outcomes: Sequence[GxOutcome]) -> GxOutcome:
+    """Return the outcome of several suites: a success only if each of them is one."""
+    return GxOutcome(
+        declared=sum(outcome.declared for outcome in outcomes),
+        evaluated=sum(outcome.evaluated for outcome in outcomes),
+        results=tuple(result for outcome in outcomes for result in outcome.results),
+        problems=tuple(problem for outcome in outcomes for problem in outcome.problems),
+        suite=outcomes[-1].suite,
+    )
 
 
 def run_suite(

@@ -18,11 +18,12 @@ from privacy_plugin.requirements.requirement import Requirement
 META = "privacy_plugin"
 
 
-def build_suite(policy: Policy, *, name: str, population: Any = None) -> ExpectationSuite:
+def build_suite(policy: Policy, *, name: str, population: Any = None, table: str | None = None) -> ExpectationSuite:
     """Return the policy as an expectation suite that GX can store, show and run.
 
     `population` is the place of the second table (default: the population of the policy). The suite's `meta` lists its
-    expectations, so that `run_suite` detects expectations that GX has dropped.
+    expectations, so that `run_suite` detects expectations that GX has dropped. Of a release of several tables, `table`
+    names one (default: the last, which has the sensitive values); requirements are about that one.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
@@ -32,8 +33,14 @@ def build_suite(policy: Policy, *, name: str, population: Any = None) -> Expecta
     >>> [expectation.expectation_type for expectation in build_suite(policy, name="visits").expectations]
     ['expect_table_columns_to_match_policy', 'expect_table_k_anonymity_to_be_at_least']
     """
-    expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(policy.rules.roles))]
-    for requirement in policy.requirements:
+    tables = policy.rules.tables
+    chosen = list(tables)[-1] if tables and table is None else table
+    columns = (
+        policy.rules.roles if chosen is None else {column: policy.rules.roles[column] for column in tables[chosen]}
+    )
+    expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(columns))]
+    judged = chosen is None or chosen == list(tables)[-1]
+    for requirement in policy.requirements if judged else ():
         expectation = build_expectation(requirement, policy, population=population)
         if _digest(expectation) not in map(_digest, expectations):
             expectations.append(expectation)

@@ -123,6 +123,16 @@ class FrequencyTable:
                 f"{self.unit!r}; aggregate the data to one row per person first"
             )
 
+    def has_rows_of(self, other: "FrequencyTable") -> bool:
+        """Return whether two grouped tables of one engine have equal columns, values and counts."""
+        keys = [[[key(value) for value in dictionary] for dictionary in table.dictionaries] for table in (self, other)]
+        return (
+            self.columns == other.columns
+            and keys[0] == keys[1]
+            and np.array_equal(self.codes, other.codes)
+            and np.array_equal(self.counts, other.counts)
+        )
+
     def project(self, columns: Sequence[str]) -> "FrequencyTable":
         """Keep some columns and merge the rows that become equal.
 

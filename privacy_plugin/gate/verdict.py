@@ -15,6 +15,7 @@ from privacy_plugin.requirements.clauses import ClauseFinding, judge_clauses
 from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
+from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.population_join import open_snapshots
 
 _WIPED_OUT = "in every row: it carries no information"
@@ -24,8 +25,8 @@ _WIPED_OUT = "in every row: it carries no information"
 class Verdict:
     """The result of the gate. It passed only if there are findings, no problems, and every finding passed.
 
-    The fingerprints identify the inputs of the findings: the rows that a release would contain, the same rows with the
-    unit column, and the population.
+    The fingerprints identify the inputs of the findings: the rows that a release would contain (of a release of several
+    tables also each table), the same rows with the unit column, and the population.
     """
 
     dataset: str
@@ -36,6 +37,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     rows: int = 0
     fingerprint: Fingerprint | None = field(default=None, repr=False)
+    table_fingerprints: Mapping[str, Fingerprint] = field(default_factory=dict, repr=False)
     people_fingerprint: Fingerprint | None = field(default=None, repr=False)
     population_fingerprint: Fingerprint | None = field(default=None, repr=False)
     partition: str | None = None
@@ -83,6 +85,9 @@ class Verdict:
             "rows": self.rows,
             "judged_at": self.judged_at,
             "fingerprint": _fingerprint_dict(self.fingerprint, digest=self.passed),
+            "tables": {
+                name: _fingerprint_dict(found, digest=self.passed) for name, found in self.table_fingerprints.items()
+            },
             "people_fingerprint": _fingerprint_dict(self.people_fingerprint),
             "population_fingerprint": _fingerprint_dict(self.population_fingerprint),
             "problems": list(self.problems),
@@ -131,7 +136,7 @@ def judge(
 
     try:
         with _open_snapshots(data, population) as (tables, others):
-            problems = structure_problems(rules, tables.source.columns) + label_problems(tables.source)
+            problems = table_problems(rules, tables.source) + label_problems(tables.source)
             if problems:
                 return verdict(problems=problems)
             rows = tables.count_rows()
@@ -145,6 +150,9 @@ def judge(
             released = tables.source.fingerprint(rules.released) if fingerprint else None
             if released is not None and released.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {released.rows:,}",))
+            parts = (
+                tables.source.fingerprints(rules.released) if fingerprint and isinstance(tables.source, Bundle) else {}
+            )
             people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
             compared = _population_fingerprint(others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
@@ -157,9 +165,33 @@ def judge(
         notes=notes,
         rows=rows,
         fingerprint=released,
+        table_fingerprints=parts,
         people_fingerprint=people,
         population_fingerprint=compared,
     )
+
+
+def table_problems(rules: Rules, source: Source) -> tuple[str, ...]:
+    """Return the problems of the columns, and of a release of several tables whether its tables belong together."""
+    if not rules.tables:
+        if isinstance(source, Bundle):
+            return (f"under this policy {rules.dataset!r} is released as one table, not as {len(source.tables)}",)
+        return structure_problems(rules, source.columns)
+    if not isinstance(source, Bundle) or set(source.tables) != set(rules.tables):
+        return structure_problems(rules, ())
+    for name, columns in rules.tables.items():
+        found = source.tables[name].columns
+        if sorted(found) != sorted(columns):
+            more, fewer = set(found) - set(columns), set(columns) - set(found)
+            return (
+                f"the table of {name} must have the columns {', '.join(columns)}; "
+                f"remove: {', '.join(sorted(more)) or 'none'}; add: {', '.join(sorted(fewer)) or 'none'}",
+            )
+    shared = sorted(set.intersection(*(set(columns) for columns in rules.tables.values())))
+    counted = [table.frequencies(shared) for table in source.tables.values()]
+    if not all(counted[0].has_rows_of(other) for other in counted[1:]):
+        return (f"the tables do not belong together: they do not have the same rows by {', '.join(shared)}",)
+    return ()
 
 
 def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:

@@ -10,9 +10,12 @@ from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.description import ColumnLevel
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
-from privacy_plugin.orchestration.resources import open_ledger
+from privacy_plugin.orchestration.deals import KeptDeal
+from privacy_plugin.orchestration.resources import file_name, open_ledger
 from privacy_plugin.orchestration.upstream import Asset, build_population
 from privacy_plugin.policy.policy import Policy
+from privacy_plugin.sources import sql_table
+from privacy_plugin.sources.bundle import bundle_targets
 
 
 def build_anonymized_asset(
@@ -49,6 +52,9 @@ def build_anonymized_asset(
     method.require_usable(partition_column)
 
     def make(run: AssetRun) -> MadeAsset:
+        deal = _kept_deal(run, loaded, getattr(run.resources, certificates).deals_folder) if method.tables else None
+        if deal is not None and (facts := deal.facts()) is not None:
+            return None, {**facts, "notes": "the source is unchanged, so that the last deal was kept"}
         with open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger:
             result = anonymize(
                 run.source,
@@ -63,6 +69,8 @@ def build_anonymized_asset(
             path = getattr(run.resources, certificates).plan_path(run.key, run.partition)
             result.plan.save(path)
             saved["plan"] = dg.MetadataValue.path(str(path))
+        if deal is not None:
+            deal.record({name: fact for name, fact in result.describe().facts.items() if isinstance(fact, int | float)})
         return result.made, {**anonymized_metadata(result), **saved}
 
     return build_asset(
@@ -80,7 +88,20 @@ def build_anonymized_asset(
         warehouse=warehouse,
         resources=[certificates, *([ledger] if method.spends_budget else [])],
         population=build_population(population, population_table, warehouse),
+        made_parts=method.tables,
     )
+
+
+def _kept_deal(run: AssetRun, policy: Policy, folder: Path) -> KeptDeal | None:
+    """Return the record of the asset's pair; frames have none, because an asset does not read what it stored last."""
+    if run.target is None:
+        return None
+    bind, names = getattr(run.source, "bind", None), list(policy.rules.tables)
+    targets = bundle_targets(run.target, names, database=bind is not None)
+    tables = {
+        name: target if bind is None else sql_table(bind, target) for name, target in zip(names, targets, strict=True)
+    }
+    return KeptDeal(folder / f"made-{file_name(run.key, run.partition)}.json", policy, run.source, tables)
 
 
 def anonymized_metadata(result: Anonymized) -> dict[str, Any]:

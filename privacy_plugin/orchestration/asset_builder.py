@@ -12,6 +12,7 @@ from privacy_plugin.orchestration.partitions import RunContext, partition_key
 from privacy_plugin.orchestration.resources import table_name
 from privacy_plugin.orchestration.upstream import Asset, Upstream, asset_key, build_upstream, choose_partitions
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.bundle import bundle_targets
 from privacy_plugin.sources.sql.dialect import dialect_of
 
 
@@ -47,10 +48,13 @@ def build_asset(
     warehouse: str,
     resources: Iterable[str] = (),
     population: Upstream | None = None,
+    parts: Iterable[str] = (),
+    made_parts: Iterable[str] = (),
 ) -> dg.AssetsDefinition:
     """Build an asset from the function that makes it from its upstream; it returns the result and its metadata.
 
-    Errors are redacted: a message of `activity` never quotes the data.
+    Errors are redacted: a message of `activity` never quotes the data. `parts` and `made_parts` name the tables that
+    are read and made, if there are several (see `Rules.tables`).
     """
     key, partitions = asset_key(name), choose_partitions(asset, partitions_def)
     reads = build_upstream(
@@ -60,7 +64,9 @@ def build_asset(
         partition_column=partition_column,
         partitions=partitions,
         warehouse=warehouse,
+        parts=parts,
     )
+    parts_made = tuple(made_parts)
     target_name = _check_target(target, key=key, reads=reads, partitions=partitions)
     inputs = [reads] if population is None else [reads, population]
 
@@ -89,7 +95,8 @@ def build_asset(
                 population=None if population is None else population.data(context, loaded, None),
             )
             made, metadata = make(run)
-        return _materialize_result(made, reads=reads, target=run.target, metadata=metadata)
+        stored = {} if run.target is None else _stored_tables(run.target, parts_made, database=reads.table is not None)
+        return _materialize_result(made, reads=reads, target=stored or run.target, metadata={**metadata, **stored})
 
     return materialize
 
@@ -139,8 +146,13 @@ def _require_distinct_names(context: RunContext, partitions: Any, partition: str
         )
 
 
+def _stored_tables(target: str, parts: tuple[str, ...], *, database: bool) -> dict[str, str]:
+    """Return the table or file of every part of a release that has several."""
+    return dict(zip(parts, bundle_targets(target, parts, database=database), strict=True))
+
+
 def _materialize_result(
-    made: Any, *, reads: Upstream, target: str | None, metadata: Mapping[str, Any]
+    made: Any, *, reads: Upstream, target: str | Mapping[str, str] | None, metadata: Mapping[str, Any]
 ) -> dg.MaterializeResult[Any]:
     """Return the result for Dagster: of a frame its value, of a file its path, of a table only the metadata."""
     if reads.table is not None:

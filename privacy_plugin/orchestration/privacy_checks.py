@@ -81,6 +81,7 @@ def build_privacy_checks(
         partition_column=partition_column,
         partitions=partitions,
         warehouse=warehouse,
+        parts=loaded.rules.tables,
     )
     others = build_population(population, population_table, warehouse)
     specs = _check_specs(judged.key, loaded, others, partitions, automation_condition, via)

@@ -11,10 +11,12 @@ import dagster as dg
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.deals import require_first_deal
 from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
 from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.population_join import open_joint_snapshot
 
 
@@ -78,6 +80,8 @@ def build_release_asset(
             def verify(staged: Source) -> None:
                 with _open_verdict_inputs(run, loaded, staged) as (judged, population):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
+                if isinstance(staged, Bundle):
+                    require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
                 covering.append((found, stage(found)))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
@@ -103,6 +107,8 @@ def build_release_asset(
         warehouse=warehouse,
         resources=[certificates, *([] if needed_ledger is None else [needed_ledger])],
         population=None if others is None else replace(others, awaited=False),
+        parts=loaded.rules.tables,
+        made_parts=loaded.rules.tables,
     )
 
 

@@ -226,6 +226,11 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """Return the path of the plan of an asset; the folder is private, because local plans hold values."""
         return self._subfolder("plans", mode=0o700) / f"{file_name(asset, partition)}.json"
 
+    @property
+    def deals_folder(self) -> Path:
+        """The private folder with the records of deals (see `deals`)."""
+        return self._subfolder("deals", mode=0o700)
+
     @contextmanager
     def release_certificate(
         self, release: dg.AssetKey, partition: str | None = None

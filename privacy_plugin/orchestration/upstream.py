@@ -1,7 +1,7 @@
 """What an asset or a check reads: the value that an IO manager loads, or a table of the warehouse."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import dagster as dg
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.partitions import RunContext, require_comparable_keys, time_window
+from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.sql.origin import split_name
 
 Asset = str | list[str] | tuple[str, ...] | dg.AssetKey | dg.AssetsDefinition | dg.AssetSpec
@@ -22,7 +23,8 @@ class Upstream:
     stands for the partition key, and `partition_column` names the column that assigns rows to partitions: its value is
     the key or, if `partitions` are time windows, a date or time from this key up to the next. Without a table the
     asset's IO manager loads anything that a source accepts: a frame, or the path of a file. With `awaited=False` a
-    table is read without a dependency on its asset: new data in it is for the gate to judge first.
+    table is read without a dependency on its asset: new data in it is for the gate to judge first. `parts` name the
+    tables of a release that has several: each is stored under the table's name with its own as suffix.
     """
 
     key: dg.AssetKey
@@ -32,6 +34,7 @@ class Upstream:
     partitions: Any = None
     warehouse: str = "warehouse"
     awaited: bool = True
+    parts: tuple[str, ...] = ()
 
     @property
     def deps(self) -> list[dg.AssetKey]:
@@ -50,6 +53,8 @@ class Upstream:
 
     def data(self, context: RunContext, loaded: Mapping[str, Any], partition: str | None) -> Any:
         """Return data that a source accepts; a table is not read yet."""
+        if self.parts:
+            return self._bundle(context, loaded, partition)
         if self.table is None:
             if isinstance(loaded[self.argument], dict):  # Dagster's IO managers load several partitions as a dict
                 raise ParameterError(
@@ -63,6 +68,20 @@ class Upstream:
         window = time_window(self.partitions, partition)
         return warehouse.table(self.table, partition=partition, partition_column=self.partition_column, window=window)
 
+    def _bundle(self, context: RunContext, loaded: Mapping[str, Any], partition: str | None) -> Bundle:
+        """Return all tables of a release: those with their names as suffixes, or those that an IO manager loaded."""
+        if self.table is not None:
+            warehouse = getattr(context.resources, self.warehouse)
+            names = bundle_targets(self.table, self.parts, database=True)
+            tables = (warehouse.table(name, partition=partition) for name in names)
+            return Bundle(dict(zip(self.parts, tables, strict=True)))
+        given = loaded[self.argument]
+        if not isinstance(given, Mapping) or set(given) != set(self.parts):
+            raise ParameterError(
+                f"the IO manager must load {self.key.to_user_string()!r} as a mapping of {' and '.join(self.parts)}"
+            )
+        return Bundle({name: given[name] for name in self.parts})
+
 
 def build_upstream(
     asset: Asset,
@@ -72,8 +91,15 @@ def build_upstream(
     partition_column: str | None,
     partitions: Any,
     warehouse: str,
+    parts: Iterable[str] = (),
 ) -> Upstream:
-    """Check the arguments that say what is read, and return them as an `Upstream`."""
+    """Check the arguments that say what is read, and return them as an `Upstream`; `parts`: see `Rules.tables`."""
+    parts = tuple(parts)
+    if parts and partition_column is not None:
+        raise ParameterError(
+            f"a release of several tables ({', '.join(parts)}) has a pair of tables for every partition; write "
+            "{partition} into the name of the table, without partition_column"
+        )
     if partition_column is not None and (table is None or partitions is None):
         raise ParameterError(
             "partition_column selects the rows of a partition from a table; give table and partitions_def"
@@ -94,6 +120,7 @@ def build_upstream(
         partition_column=partition_column,
         partitions=partitions,
         warehouse=warehouse,
+        parts=parts,
     )
 
 

@@ -162,7 +162,7 @@ class Policy:
     def rules(self) -> Rules:
         """The part of the policy that the gate evaluates: the roles of the columns that the method makes."""
         method = self.anonymizer
-        return replace(self.source_rules, roles=dict(method.released_roles()), form=method.form)
+        return replace(self.source_rules, roles=dict(method.released_roles()), form=method.form, tables=method.tables)
 
     @cached_property
     def anonymizer(self) -> Anonymizer:
@@ -188,12 +188,15 @@ class Policy:
             fingerprint=fingerprint,
             hierarchies=self.hierarchies,
         )
-        return replace(verdict, notes=(*verdict.notes, *self.notes))
+        return replace(verdict, notes=(*verdict.notes, *self.notes, *self.anonymizer.notes))
 
-    def to_expectation_suite(self, *, name: str | None = None) -> Any:
-        """Return the policy as a Great Expectations suite; needs the `gx` extra."""
+    def to_expectation_suite(self, *, name: str | None = None, table: str | None = None) -> Any:
+        """Return the policy as a Great Expectations suite; needs the `gx` extra.
+
+        Of a release of several tables, `table` names one (default: the last, which has the sensitive values).
+        """
         suites = importlib.import_module("privacy_plugin.expectations.suite")
-        return suites.build_suite(self, name=name or f"privacy of {self.dataset}")
+        return suites.build_suite(self, name=name or f"privacy of {self.dataset}", table=table)
 
 
 def _require_shape(given: Any) -> None:

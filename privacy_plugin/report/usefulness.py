@@ -42,7 +42,7 @@ def measure_usefulness(
     A table that cannot be compared, such as one with labels that no hierarchy explains, gives a `problem`. The numbers
     are those of the requirement `usability`.
     """
-    if _is_drawn(policy):
+    if _is_drawn(policy) or policy.rules.form != "rows":
         return None
     columns = (*policy.quasi_identifiers, *policy.sensitive)
     points, left_out = _trade_off(plan, original, population)

@@ -1,7 +1,7 @@
 """Rules: the role of every column and the requirements, as anonymizers and the gate use them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from privacy_plugin.errors import NO_NAMES, PolicyError, unknown_name
@@ -25,6 +25,8 @@ class Rules:
     digest: str
     form: str = "rows"
     """What a release contains: rows with the columns of the source, or what is made of them, such as itemsets."""
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The columns of every table of a release that has several; empty for a release of one table."""
     clauses: Sequence[Clause] = ()
 
     def __post_init__(self) -> None:
@@ -86,6 +88,11 @@ def require_one_second_table(requirements: Sequence[Requirement]) -> None:
         )
 
 
+def _listed_columns(rules: Rules) -> str:
+    tables = {"the columns": tuple(rules.roles)} if not rules.tables else rules.tables
+    return " and ".join(f"{name} {', '.join(columns)}" for name, columns in tables.items())
+
+
 _UNIT_HINT = (
     "; people are counted by this column: check the table before the column is removed, as `anonymize --report` and "
     "the release do"
@@ -101,8 +108,8 @@ def structure_problems(rules: Rules, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the problems of the columns: without a role, an identifier, or declared but missing."""
     if rules.form != "rows" and set(columns) != set(rules.roles):
         return (
-            f"under this policy {rules.dataset!r} is released as {rules.form}, with the columns "
-            f"{', '.join(rules.roles)}; judge the table that its method makes (`privacy-plugin anonymize`)",
+            f"under this policy {rules.dataset!r} is released as {rules.form}, with {_listed_columns(rules)}; "
+            "judge the table that its method makes (`privacy-plugin anonymize`)",
         )
     if not any(name in rules.roles for name in columns):
         return (f"the table has none of the columns of the policy: is the policy for this table, and {NO_NAMES}",)

@@ -1,6 +1,6 @@
 """Choose the source for any kind of data, without importing libraries that the caller did not use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from os import PathLike
 from typing import Any
@@ -22,7 +22,7 @@ _HANDLERS = {
 
 _ACCEPTED = (
     "a pandas, polars (eager or lazy), Arrow, DuckDB or Spark frame, a path to a .csv, .tsv or .parquet file, "
-    "a FrequencyTable, or sql_table(engine, 'schema.table')"
+    "a FrequencyTable, sql_table(engine, 'schema.table'), or a mapping of these for a release of several tables"
 )
 
 
@@ -37,6 +37,8 @@ def open_source(data: Any) -> Source:
         return data  # type: ignore[no-any-return]  # isinstance would read the columns of a database table
     if isinstance(data, FrequencyTable):
         return _handler("frequency_source", "FrequencySource")(data)
+    if isinstance(data, Mapping) and data and all(isinstance(name, str) for name in data):
+        return _handler("bundle", "Bundle")(data)
     if isinstance(data, str | PathLike):
         return _handler("sql.files", "FileSource")(data)
     for kind in type(data).__mro__:

@@ -1,12 +1,13 @@
 """Bucketize any data: publish people with their bucket, and buckets with their sensitive values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from privacy_plugin.anonymizers.base import Anonymized, Anonymizer, Request
 from privacy_plugin.anonymizers.bucketization.buckets import (
     Buckets,
     Dealing,
@@ -14,14 +15,19 @@ from privacy_plugin.anonymizers.bucketization.buckets import (
     require_dealing,
     require_safety,
 )
-from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_columns
+from privacy_plugin.description import Description
+from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import written
-from privacy_plugin.frequency.values import key, label
+from privacy_plugin.frequency.values import label
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
+from privacy_plugin.requirements.requirement import Requirement
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.bundle import bundle_targets
 from privacy_plugin.sources.numbered_rows import NumberedRows
+
+PEOPLE, VALUES, BUCKET = "people", "values", "bucket"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,33 @@ class Bucketization:
     def disclosure(self) -> Any:
         """The maximum disclosure, measured on the published pair."""
         return self.measurement.value
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data about the result, without its tables."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the number and sizes of the buckets, the disclosure, and the assumptions."""
+        return Description(
+            title="People and sensitive values, apart, in buckets",
+            rows=(
+                ("buckets", f"{self.buckets:,} of {self.smallest:,} to {self.largest:,} people"),
+                ("a person shares a bucket with", f"{self.shared_by - 1:,.1f} others on average"),
+                (
+                    "maximum disclosure",
+                    f"{float(self.disclosure):.4g} with {self.knowledge} facts; below {written(self.below)} was wanted",
+                ),
+                ("dealing", self.dealing if self.neighbours is None else f"{self.dealing}, among neighbours"),
+            ),
+            notes=tuple(f"assumed: {assumption}" for assumption in self.assumptions),
+            facts={
+                "buckets": self.buckets,
+                "smallest bucket": self.smallest,
+                "people a bucket": self.shared_by,
+                "maximum disclosure": float(self.disclosure),
+            },
+            released_rows=self.rows,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data about the result, without its tables."""
@@ -160,6 +193,111 @@ def bucketize(
     )
 
 
+class BucketizeMethod(Anonymizer):
+    """An Anatomy pair: the table of people and the table of values, judged with the bucket as the class."""
+
+    name = "bucketize"
+    function = bucketize
+    supplied = ("data", "quasi_identifiers", "sensitive", "bucket", "targets", "generator")
+    makes = "buckets"
+    doing = "dealing people to buckets"
+    done = "dealt to buckets: people with their bucket, and buckets with their values"
+    form = "a pair of tables"
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive column."""
+        return self.rules.columns("sensitive")[0]
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns of people and of values."""
+        return {
+            PEOPLE: (*self.rules.columns("quasi_identifier"), BUCKET),
+            VALUES: (BUCKET, *self.rules.columns("sensitive")),
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Columns that are left out, and what the promise assumes."""
+        left_out = self.rules.columns("insensitive")
+        notes = [f"left out, because it would link values to people: {', '.join(left_out)}"] if left_out else []
+        notes.append("everybody in the table of people can be recognized; only their sensitive value is protected")
+        if self.options.get("dealing") == "similar":
+            notes.append("an attacker who replays the dealing may learn more than the maximum disclosure")
+        return tuple(notes)
+
+    def released_roles(self) -> Mapping[str, str]:
+        """Return the bucket as what an attacker knows: it is the class in which sensitive values are judged."""
+        people = dict.fromkeys(self.rules.columns("quasi_identifier"), "insensitive")
+        return {**people, BUCKET: "quasi_identifier", **dict.fromkeys(self.rules.columns("sensitive"), "sensitive")}
+
+    def require_policy(self) -> None:
+        """Refuse a policy that a pair cannot meet, with the reason."""
+        sensitive = self.rules.columns("sensitive")
+        if len(sensitive) != 1:
+            raise PolicyError(
+                f"bucketize releases one sensitive column, and the policy has {len(sensitive)}; declare the others "
+                "identifier, which leaves them out, or write a policy for each"
+            )
+        if BUCKET in self.rules.roles:
+            raise PolicyError(f"bucketize adds a column {BUCKET!r}, and the policy has one already; rename it")
+        if self.rules.unit is not None:
+            raise PolicyError(f"bucketize needs one row per person; it cannot count people by {self.rules.unit!r}")
+        for requirement in self.rules.requirements:
+            if (reason := _unmeetable(requirement)) is not None:
+                raise PolicyError(f"bucketize cannot meet {requirement}: {reason}")
+        try:
+            require_safety(self.options["knowledge"], self.options["below"])
+            require_dealing(self.options.get("dealing", "random"), self.options.get("neighbours"))
+        except ParameterError as problem:
+            raise PolicyError(f"anonymize: {problem}") from None
+
+    def require_usable(self, constant: str | None = None) -> None:
+        """Refuse the sensitive column as the partition column: its value would be known of everyone."""
+        self.require_policy()
+        if constant == self.sensitive:
+            raise PolicyError(f"{constant!r} is the partition column; it cannot be the sensitive column too")
+
+    def run(self, source: Source, request: Request) -> Anonymized:
+        """Deal all people, and write both tables together."""
+        quasi_identifiers = self.rules.columns("quasi_identifier")
+        database = getattr(source, "bind", None) is not None
+        targets = None if request.target is None else bundle_targets(request.target, self.tables, database=database)
+        request.report("dealing")
+        result = bucketize(
+            source,
+            quasi_identifiers=quasi_identifiers,
+            sensitive=self.sensitive,
+            targets=targets,
+            generator=request.generator,
+            **self.options,
+        )
+        used = (*quasi_identifiers, self.sensitive)
+        return Anonymized(
+            made={PEOPLE: result.individuals, VALUES: result.values},
+            method=self.name,
+            makes=self.makes,
+            left_out=tuple(name for name in source.columns if name not in used),
+            result=result,
+        )
+
+
+def _unmeetable(requirement: Requirement) -> str | None:
+    """Return why no pair can meet a requirement, or None if it is about sensitive values."""
+    definition = requirement.definition
+    if definition.needs_ledger:
+        return "dealing spends no privacy budget"
+    if definition.second_table is not None:
+        return "it compares whole rows with another table, and the pair has no rows with all columns"
+    if definition.roles != ("quasi_identifiers", "sensitive"):
+        return (
+            "the table of people has everyone's quasi-identifiers unchanged, so that everyone in it can be recognized; "
+            "require what an attacker may learn about sensitive values, such as maximum_disclosure"
+        )
+    return None
+
+
 @dataclass(kw_only=True, eq=False)
 class _Deal:
     """The parameters, and, once the source has been read, the buckets made from it."""
@@ -224,20 +362,15 @@ def _both(targets: Sequence[str] | None) -> Sequence[str] | None:
     return tuple(targets)
 
 
-def _same(one: FrequencyTable, other: FrequencyTable) -> bool:
-    """Return whether two tables have equal rows; both are sorted and list only values that occur."""
-    keys = [[[key(value) for value in dictionary] for dictionary in table.dictionaries] for table in (one, other)]
-    return keys[0] == keys[1] and np.array_equal(one.codes, other.codes) and np.array_equal(one.counts, other.counts)
-
-
 def _holds(written: FrequencyTable, expected: FrequencyTable) -> bool:
     """Return whether a written table has the expected rows; a file may have turned every value into text."""
-    if _same(written, expected):
+    if written.has_rows_of(expected):
         return True
     if not all(value is None or isinstance(value, str) for values in written.dictionaries for value in values):
         return False
     texts = [[None if value is None else label(value) for value in values] for values in expected.dictionaries]
-    if _same(written, FrequencyTable.from_columns(expected.columns, list(expected.codes.T), texts, expected.counts)):
+    written_as_text = FrequencyTable.from_columns(expected.columns, list(expected.codes.T), texts, expected.counts)
+    if written.has_rows_of(written_as_text):
         return True
     plain = all(value is None or type(value) in (str, int) for values in expected.dictionaries for value in values)
     # A file writes dates and fractions in its own form: then only the counts of equal rows can be compared.

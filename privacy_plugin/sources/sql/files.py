@@ -5,7 +5,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -87,12 +87,23 @@ class FileSource:
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "FileSource":
         """Copy columns to a staging file, call `verify` on it, and only then replace the target."""
-        path = self._parse_target(target)
-        require_columns(columns, self.columns)
-        with replace_files([path]) as (temporary,), self._require_unchanged():
-            _write_file(self._relation.select_in_content_order(columns), temporary)
-            verify(FileSource(temporary))
-        return FileSource(path)
+        (published,) = self.publish_together([(self, target, columns)], lambda staged: verify(staged[0]))
+        return published
+
+    @staticmethod
+    def publish_together(
+        files: Sequence[tuple["FileSource", str | None, Sequence[str]]], verify: VerifyTables
+    ) -> tuple["FileSource", ...]:
+        """Publish several files, each given with its target and its columns; see `replace_files`."""
+        for file, _, columns in files:
+            require_columns(columns, file.columns)
+        paths = [file._parse_target(target) for file, target, _ in files]
+        with replace_files(paths) as staging, ExitStack() as stack:
+            for (file, _, columns), temporary in zip(files, staging, strict=True):
+                stack.enter_context(file._require_unchanged())
+                _write_file(file._relation.select_in_content_order(columns), temporary)
+            verify([FileSource(temporary) for temporary in staging])
+        return tuple(FileSource(path) for path in paths)
 
     def distribute(
         self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables

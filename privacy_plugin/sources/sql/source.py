@@ -246,21 +246,42 @@ class SqlTable:
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "SqlTable":
         """Copy columns to a staging table, call `verify` on it, and only then replace the target."""
-        parts = parse_target(target)
-        with open_write_transaction(self._bind, self._dialect, self._origin.base_table, "publishing") as connection:
-            require_other_target(connection, self._dialect, self._origin, parts)
-            described = {column.name: column for column in self._describe(connection)}
-            require_columns(columns, tuple(described))
-            copied = [described[name] for name in columns]
-            with self._open_state(connection) as state:
-                content_order = self._dialect.content_order(state._origin, copied)
-                table = TableToWrite(
-                    parts=parts, columns=copied, query=state._select_released(copied).order_by(*content_order)
-                )
-                write_tables(
-                    connection, self._dialect, [table], lambda origins: verify(SqlTable(connection, origins[0]))
-                )
-        return sql_table(self._bind, target)
+        (published,) = self.publish_together([(self, target, columns)], lambda staged: verify(staged[0]))
+        return published
+
+    @staticmethod
+    def publish_together(
+        tables: Sequence[tuple["SqlTable", str | None, Sequence[str]]], verify: VerifyTables
+    ) -> tuple["SqlTable", ...]:
+        """Publish tables of one database in one transaction; each is given with its target and its columns."""
+        first = tables[0][0]
+        bind, dialect = first._bind, first._dialect
+        if any(table._bind is not bind for table, _, _ in tables):
+            raise SourceError("tables that are published together must be in one database; pass one engine")
+        targets = [parse_target(target) for _, target, _ in tables]
+        with (
+            open_write_transaction(bind, dialect, first._origin.base_table, "publishing") as connection,
+            ExitStack() as stack,
+        ):
+            require_distinct_targets(connection, dialect, targets)
+            written = []
+            for (table, _, columns), parts in zip(tables, targets, strict=True):
+                for other in targets:
+                    require_other_target(connection, dialect, table._origin, other)
+                described = {column.name: column for column in table._describe(connection)}
+                require_columns(columns, tuple(described))
+                copied = [described[name] for name in columns]
+                state = stack.enter_context(table._open_state(connection))
+                order = dialect.content_order(state._origin, copied)
+                query = state._select_released(copied).order_by(*order)
+                written.append(TableToWrite(parts=parts, columns=copied, query=query))
+            write_tables(
+                connection,
+                dialect,
+                written,
+                lambda origins: verify([SqlTable(connection, origin) for origin in origins]),
+            )
+        return tuple(sql_table(bind, target) for _, target, _ in tables if target is not None)
 
     def distribute(
         self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables

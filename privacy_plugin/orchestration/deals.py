@@ -1,0 +1,89 @@
+"""Records of deals: two published deals of the same people intersect, and disclose more than either of them.
+
+The asset keeps its pair while the source is unchanged, and a release refuses every pair but the first of its dataset
+(and partition). The records are files in a private folder of the `certificates` resource, like plans.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from privacy_plugin.atomic_write import write_atomically
+from privacy_plugin.errors import CertificateError, SourceError
+from privacy_plugin.policy.policy import Policy
+from privacy_plugin.sources import Source
+from privacy_plugin.sources.bundle import Bundle
+
+
+def released_deal_path(folder: Path, policy: Policy, partition: str | None) -> Path:
+    """Return the file that records the released pair of a dataset and partition."""
+    name = hashlib.sha256(json.dumps([policy.dataset, partition]).encode()).hexdigest()[:16]
+    return folder / f"released-{name}.json"
+
+
+def require_first_deal(folder: Path, policy: Policy, pair: Bundle, *, partition: str | None) -> None:
+    """Raise CertificateError if another pair of this dataset was released before, else record this one.
+
+    It is recorded before the tables are put in place: if that fails, only this pair can be released.
+    """
+    path = released_deal_path(folder, policy, partition)
+    digest = pair.fingerprint(policy.rules.released).digest
+    known = _read(path)
+    if known is None:
+        write_atomically(path, json.dumps({"pair": digest}))
+    elif known.get("pair") != digest:
+        raise CertificateError(
+            f"another deal of {policy.dataset!r} was released already. Two deals of the same people intersect and "
+            "disclose more than either: release the first pair again, or a dataset of other people under its own name"
+        )
+
+
+class KeptDeal:
+    """The pair that an asset wrote last, with what it was made from."""
+
+    def __init__(self, path: Path, policy: Policy, source: Source, tables: Mapping[str, Any]) -> None:
+        """`path` is the record; `tables` are the tables that the asset writes."""
+        self._path, self._policy, self._source = path, policy, source
+        self._tables = tables
+        rules = policy.source_rules
+        self._used = [*rules.columns("quasi_identifier"), *rules.columns("sensitive")]
+
+    @cached_property
+    def _source_digest(self) -> str:
+        """Identifies the source before the deal: if it changes during the deal, the pair is not kept."""
+        return self._source.fingerprint(self._used).digest
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return the recorded facts of the pair if source, policy and pair are unchanged, else None."""
+        source, known = self._source_digest, _read(self._path)
+        if known is None or known.get("policy") != self._policy.digest:
+            return None
+        try:
+            unchanged = known["source"] == source
+            if unchanged and known["pair"] == Bundle(self._tables).fingerprint(self._policy.rules.released).digest:
+                return dict(known["facts"])
+        except (SourceError, KeyError):  # a table was dropped
+            return None
+        return None
+
+    def record(self, facts: Mapping[str, Any]) -> None:
+        """Record the pair that was written now."""
+        content = {
+            "policy": self._policy.digest,
+            "source": self._source_digest,
+            "pair": Bundle(self._tables).fingerprint(self._policy.rules.released).digest,
+            "facts": facts,
+        }
+        write_atomically(self._path, json.dumps(content))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as problem:
+        raise CertificateError(f"cannot read the record of deals: {type(problem).__name__}") from None
