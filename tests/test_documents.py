@@ -200,7 +200,7 @@ def test_the_commands_of_signing_off(folder: Path) -> None:
     (folder / "strict.yaml").write_text(policy.replace("at_least: 11", "at_least: 50"), encoding="utf-8")
     found = commands(ROOT / "docs" / "signing-off.md")
     outcomes = [(arguments[0], CliRunner().invoke(app, arguments).exit_code) for arguments in found]
-    assert outcomes == [("compare", 0), ("anonymize", 0), ("attack", 0)]
+    assert outcomes == [("compare", 0), ("explore", 0), ("anonymize", 0), ("attack", 0)]
 
 
 def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""All commands: `privacy-plugin init | hierarchy | check | anonymize | report | compare | attack | ledger | demo`."""
+"""All commands of `privacy-plugin`."""
 
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from privacy_plugin.cli.attack import attack
 from privacy_plugin.cli.check import check
 from privacy_plugin.cli.compare import compare
 from privacy_plugin.cli.demo import demo
+from privacy_plugin.cli.explore import explore
 from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
 from privacy_plugin.cli.ledger import ledger
@@ -27,7 +28,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, compare, attack, ledger, demo):
+for function in (init, hierarchy, check, anonymize, report, compare, explore, attack, ledger, demo):
     app.command()(function)
 
 

@@ -1,7 +1,5 @@
 """The report in a real browser that cannot reach any network."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +8,11 @@ import pytest
 
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.report import measure_usefulness, write_report
-from tests.engines import unavailable
+from tests.report.browsing import opened
 from tests.report.generated_tables import MADE, REAL, ROLES
 from tests.report.pages import judged, people, policy
 
 pytestmark = pytest.mark.browser
-
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -39,34 +35,6 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rules = Policy.from_dict(given)
     verdict = rules.judge(MADE, population=REAL)
     return write_report(tmp_path_factory.mktemp("audit") / "report.html", policy=rules, verdicts=[("made", verdict)])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
-    if program is None:
-        unavailable("no Chromium (Debian: apt install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=program,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-        )
-        yield started
-        started.close()
-
-
-def opened(browser: Any, report: Path, **options: Any) -> tuple[Any, list[str], list[str]]:
-    """Open the report offline, noting what it asks for and complains about."""
-    page = browser.new_context(offline=True, **options).new_page()
-    asked: list[str] = []
-    complaints: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(report.as_uri())
-    return page, asked, complaints
 
 
 def test_the_verdict_is_seen_without_any_network(browser: Any, report: Path) -> None:
