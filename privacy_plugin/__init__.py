@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from privacy_plugin.measuring.given_knowledge import disclosure_of_given_knowledge
     from privacy_plugin.measuring.measure import population_marginals
     from privacy_plugin.metrics.compression_difference import CompressionDifference
-    from privacy_plugin.metrics.dependence.channel import epsilon_dependence
-    from privacy_plugin.metrics.dependence.exact_releases import count_dependence, histogram_dependence
+    from privacy_plugin.metrics.dependence.channel import count_dependence, epsilon_dependence, histogram_dependence
     from privacy_plugin.metrics.itemset_difference import ItemsetDifference
     from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy
     from privacy_plugin.metrics.maximum_disclosure.metric import DisclosureMeasurement
@@ -97,7 +96,7 @@ _HOMES = {
     "audit_channel": "measuring.audits",
     "audit_generated": "measuring.audits",
     "bucketize": "anonymizers.bucketization.bucketize",
-    "count_dependence": "metrics.dependence.exact_releases",
+    "count_dependence": "metrics.dependence.channel",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "measuring.given_knowledge",
     "epsilon_dependence": "metrics.dependence.channel",
@@ -108,7 +107,7 @@ _HOMES = {
     "generalize_locally": "generalization.generalize_locally",
     "good_node_probabilities": "anonymizers.epsilon_safe.good_node_probabilities",
     "greedy_repair": "anonymizers.repair.score_repair",
-    "histogram_dependence": "metrics.dependence.exact_releases",
+    "histogram_dependence": "metrics.dependence.channel",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "generalization.plan",
     "mask_hierarchy": "frequency.hierarchy_builders",

@@ -26,7 +26,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import Value, label
-from privacy_plugin.metrics.usability.coverage import Domain, domain_of
+from privacy_plugin.metrics.usability.compared_tables import Domain, domain_of
 from privacy_plugin.sources import frequency_table
 
 Floats = npt.NDArray[np.float64]

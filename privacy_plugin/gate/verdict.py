@@ -10,7 +10,7 @@ from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.measuring.measure import Tables
-from privacy_plugin.metrics.usability.wiped_out import is_wiped_out
+from privacy_plugin.metrics.usability.column_change import is_wiped_out
 from privacy_plugin.requirements.clauses import ClauseFinding, judge_clauses
 from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems

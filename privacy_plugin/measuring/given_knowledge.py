@@ -11,7 +11,7 @@ from privacy_plugin.frequency.values import Key, canonical, key
 from privacy_plugin.metrics.maximum_disclosure.exact_disclosure import Atom
 from privacy_plugin.metrics.maximum_disclosure.given_knowledge import ASSIGNMENT_LIMIT, Implication
 from privacy_plugin.metrics.maximum_disclosure.given_knowledge import disclosure_of_given_knowledge as enumerate_worlds
-from privacy_plugin.metrics.maximum_disclosure.witness import Claim
+from privacy_plugin.metrics.maximum_disclosure.metric import Claim
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.sources import open_source
 

@@ -14,8 +14,7 @@ from privacy_plugin.metrics.generated_pair import Transactions, pair_tables, rea
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement, Quantity
 from privacy_plugin.metrics.presence.population_join import require_hierarchies
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.usability.compared_tables import require_ungeneralized
-from privacy_plugin.metrics.usability.coverage import Hierarchies
+from privacy_plugin.metrics.usability.compared_tables import Hierarchies, require_ungeneralized
 
 VARIANTS = ("nfd", "lost", "false")
 _COMPARED = {"kept": "frequent in both: kept", "lost": "in the original only: lost", "false": "made up: false"}

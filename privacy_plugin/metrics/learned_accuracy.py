@@ -12,8 +12,7 @@ from privacy_plugin.frequency.grouping import pack, tally
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement
 from privacy_plugin.metrics.presence.population_join import require_hierarchies
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.usability.compared_tables import ComparedTables, Side, compare_tables
-from privacy_plugin.metrics.usability.coverage import Floats, Hierarchies
+from privacy_plugin.metrics.usability.compared_tables import ComparedTables, Floats, Hierarchies, Side, compare_tables
 
 _MOST_SCORES = 500_000_000
 _TIE = 1e-9  # scores that are closer differ by rounding

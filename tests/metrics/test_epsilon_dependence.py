@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError, TooLargeError
 from privacy_plugin.metrics.dependence.binomial_bounds import clopper_pearson
-from privacy_plugin.metrics.dependence.channel import information_bound, logarithm_above
-from privacy_plugin.metrics.dependence.exact_releases import count_dependence, histogram_dependence
+from privacy_plugin.metrics.dependence.channel import (
+    count_dependence,
+    histogram_dependence,
+    information_bound,
+    logarithm_above,
+)
 from tests.oracles import dependence as oracle
 from tests.oracles.paired_columns import least_epsilon
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import privacy_plugin as pp
 from privacy_plugin.metrics.l_diversity import l_diversity
-from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
-from privacy_plugin.metrics.maximum_disclosure.witness import Witness
+from privacy_plugin.metrics.maximum_disclosure.metric import Witness, maximum_disclosure
 from tests.metrics.tables import COLUMNS, QUASI_IDENTIFIERS, merge_first_two_classes, rows, table_of
 from tests.oracles import disclosure as oracle
 

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from privacy_plugin.anonymizers.repair import repair_loops
 from privacy_plugin.errors import EmptyTableError, ParameterError, TooLargeError
-from privacy_plugin.metrics.privacy_score import by_definition, holes, relation, scores
+from privacy_plugin.metrics.privacy_score import by_definition, dowker_complex, relation, scores
 from privacy_plugin.metrics.privacy_score.by_definition import exact_score, exact_weight
 from privacy_plugin.metrics.privacy_score.reduction import search_columns
 from privacy_plugin.metrics.privacy_score.relation import make_relation
@@ -212,7 +212,7 @@ def test_malformed_relations_raise():
                 make_relation(matrix=[[1, 0]], **{**good, name: [1, weight]})
 
 
-@pytest.mark.parametrize("module", [scores, relation, by_definition, repair_loops, holes])
+@pytest.mark.parametrize("module", [scores, relation, by_definition, repair_loops, dowker_complex])
 def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

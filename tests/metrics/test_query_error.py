@@ -9,7 +9,7 @@ from hypothesis import given, settings
 import privacy_plugin as pp
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.metrics.usability.compared_tables import compare_tables
-from privacy_plugin.metrics.usability.queries import answers, choose_queries, column_sets, evenly
+from privacy_plugin.metrics.usability.query_error import answers, choose_queries, column_sets, evenly
 from tests.metrics.released_tables import COLUMNS, HIERARCHIES, meaning, pairs, table_of
 from tests.oracles import usability as oracle
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 import privacy_plugin as pp
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.metrics.usability.coverage import covered_leaves
-from privacy_plugin.metrics.usability.wiped_out import root_labels, wiped_out_columns
+from privacy_plugin.metrics.usability.column_change import root_labels, wiped_out_columns
+from privacy_plugin.metrics.usability.compared_tables import covered_leaves
 from tests.metrics.released_tables import (
     AGES,
     CITIES,

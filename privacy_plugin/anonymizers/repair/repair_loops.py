@@ -18,7 +18,7 @@ import numpy as np
 
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.metrics.privacy_score.by_search import Table
-from privacy_plugin.metrics.privacy_score.holes import minimal_non_faces
+from privacy_plugin.metrics.privacy_score.dowker_complex import minimal_non_faces
 from privacy_plugin.metrics.privacy_score.reduction import Columns, search_columns
 from privacy_plugin.metrics.privacy_score.relation import Codes, Flags, Integers, Relation, Weights
 from privacy_plugin.metrics.privacy_score.result import ERROR

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from privacy_plugin.metrics.itemsets.machine_words import lowest, popcount
+from privacy_plugin.metrics.itemsets.itemsets import lowest, popcount
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

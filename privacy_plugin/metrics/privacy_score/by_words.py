@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from privacy_plugin.metrics.itemsets.machine_words import lowest
+from privacy_plugin.metrics.itemsets.itemsets import lowest
 from privacy_plugin.metrics.privacy_score.by_search import (
     DONE,
     FACTOR_FIELDS,

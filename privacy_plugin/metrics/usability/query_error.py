@@ -1,17 +1,137 @@
 """Query error: how far the answers to COUNT queries on a release are from those on its original."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Codes, Integers, is_dense, pack, tally
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, Measurement
 from privacy_plugin.metrics.presence.population_join import require_hierarchies
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.usability.compared_tables import compare_tables
-from privacy_plugin.metrics.usability.coverage import Hierarchies
-from privacy_plugin.metrics.usability.queries import query_errors
+from privacy_plugin.metrics.usability.compared_tables import (
+    ComparedTables,
+    Domain,
+    Floats,
+    Hierarchies,
+    Side,
+    compare_tables,
+)
+
+QUERIES = 500
+MOST_SETS = 100
+WIDEST = 3
+FEW_LEAVES = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountQueries:
+    """The queries over one set of columns: query q asks for leaves `low[q, c]` to `high[q, c]` of column c."""
+
+    positions: tuple[int, ...]
+    low: Integers
+    high: Integers
+
+
+def choose_queries(compared: ComparedTables) -> Iterator[CountQueries]:
+    """Choose about 500 queries from the original, the same ones each time.
+
+    All sets of one, two and three columns are asked about in turn (100 of them, evenly chosen, where there are more).
+    For each, rows are taken at even distances from the original sorted by those columns, so that what many rows have is
+    asked about often. A query asks for the values of such a row; of a column of more than 20 numbers or dates, for the
+    values around it, a tenth of all.
+    """
+    sets = column_sets(len(compared.columns))
+    each = max(round(QUERIES / len(sets)), 1)
+    for positions in sets:
+        table = compared.original.table
+        places = [compared.original.coverages[p].members[table.codes[:, p]] for p in positions]
+        rows, counts = tally(*pack(places, [len(compared.domains[p].leaves) for p in positions]), table.counts)
+        ends = np.cumsum(counts)
+        asked = rows[np.searchsorted(ends, evenly(each, int(ends[-1])), side="right")]
+        spans = [_span(compared.domains[p], place[asked]) for p, place in zip(positions, places, strict=True)]
+        yield CountQueries(
+            positions=positions,
+            low=np.column_stack([low for low, _ in spans]),
+            high=np.column_stack([high for _, high in spans]),
+        )
+
+
+def evenly(wanted: int, there: int) -> Integers:
+    """Return so many positions out of all, at even distances: floor((2 i + 1) n / 2 m)."""
+    return np.array([(2 * number + 1) * there // (2 * wanted) for number in range(wanted)], dtype=np.int64)
+
+
+def column_sets(columns: int) -> list[tuple[int, ...]]:
+    """Return the sets of at most three columns that are asked about."""
+    every = [chosen for size in range(1, WIDEST + 1) for chosen in combinations(range(columns), size)]
+    return every if len(every) <= MOST_SETS else [every[place] for place in evenly(MOST_SETS, len(every)).tolist()]
+
+
+def _span(domain: Domain, places: Integers) -> tuple[Integers, Integers]:
+    """Return the first and the last leaf that is asked for, around the leaf of a row."""
+    first = int(domain.missing)  # a missing value comes first, and has no neighbours
+    if not domain.ordered or len(domain.leaves) <= FEW_LEAVES:
+        return places, places
+    width = len(domain.leaves) // 10
+    low = np.clip(places - width // 2, first, len(domain.leaves) - width)
+    missing = places < first
+    return np.where(missing, places, low), np.where(missing, places, low + width - 1)
+
+
+def answers(side: Side, queries: CountQueries) -> Floats:
+    """Return how many rows each query counts: of a label, the share of its leaves that the query asks for."""
+    columns, counts = _combinations(side, queries.positions)
+    found = []
+    for low, high in zip(queries.low, queries.high, strict=True):
+        shares = []
+        for column, position in enumerate(queries.positions):
+            chosen = np.zeros(side.coverages[position].leaves, dtype=bool)
+            chosen[low[column] : high[column] + 1] = True
+            shares.append(side.coverages[position].shares_within(chosen))
+        first = min(range(len(shares)), key=lambda column: np.count_nonzero(shares[column]) / len(shares[column]))
+        rows = np.flatnonzero((shares[first] > 0)[columns[first]])  # most rows fail the strictest condition
+        counted = counts[rows].astype(np.float64)
+        for share, codes in zip(shares, columns, strict=True):
+            counted *= share[codes[rows]]
+        found.append(counted.sum())
+    return np.array(found)
+
+
+def _combinations(side: Side, positions: Sequence[int]) -> tuple[list[Codes], Integers]:
+    """Return the labels of each row in some columns, and how many rows it stands for; equal ones joined if cheap."""
+    codes = [np.ascontiguousarray(side.table.codes[:, p]) for p in positions]
+    packed, size = pack(codes, [side.table.cardinalities[p] for p in positions])
+    if not is_dense(len(packed), size):
+        return codes, side.table.counts
+    rows, counts = tally(packed, size, side.table.counts)
+    return [column[rows] for column in codes], counts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QueryErrors:
+    """The relative error of every query, |answer - truth| / truth, of the release and of a table of `*`."""
+
+    released: Floats
+    stars: Floats
+
+
+def query_errors(compared: ComparedTables) -> QueryErrors:
+    """Ask every query of both tables."""
+    errors: list[list[Floats]] = [[], []]
+    for queries in choose_queries(compared):
+        true = answers(compared.original, queries)  # of at least one row, which the query was made from
+        shares = [
+            (queries.high[:, column] + 1 - queries.low[:, column]) / len(compared.domains[position].leaves)
+            for column, position in enumerate(queries.positions)
+        ]
+        stars = compared.original.table.rows * np.prod(shares, axis=0)
+        for found, answered in zip(errors, (answers(compared.released, queries), stars), strict=True):
+            found.append(np.abs(answered - true) / true)
+    return QueryErrors(released=np.concatenate(errors[0]), stars=np.concatenate(errors[1]))
+
 
 ROUNDING = 1e-9  # sums of at most 2**31 products of floating-point shares
 
