@@ -4,16 +4,17 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources import Source, open_source, sql_table
+from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
-from privacy_plugin.sources.sql.connections import find_database_file, parse_url
 from privacy_plugin.sources.without_columns import WithoutColumns
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa  # it loads slowly, and files do not need it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +26,17 @@ class Input:
 
     source: Source
     name: str
-    engine: sa.Engine | None = None
-    session: sa.Connection | None = None
+    engine: "sa.Engine | None" = None
+    session: "sa.Connection | None" = None
 
     def open_table(self, name: str) -> Source:
         """Open another table of the same database, or another file."""
         bind = self.session or self.engine
-        return open_source(Path(name)) if bind is None else sql_table(bind, name)
+        if bind is None:
+            return open_source(Path(name))
+        from privacy_plugin.sources import sql_table
+
+        return sql_table(bind, name)
 
     def has_table(self, name: str) -> bool:
         """Return whether the same database has this table, or this file exists."""
@@ -48,17 +53,18 @@ def open_input(data: Path | None, url: str | None, table: str | None, *, parts: 
 
     `parts` name the tables of a release that has several: each has its name as suffix of the file or table.
     """
-    if parts and data is not None and table is None:
-        paths = bundle_targets(str(data), parts, database=False)
-        return Input(source=Bundle(dict(zip(parts, paths, strict=True))), name=data.stem)
-    if parts and data is None and url and table:
-        engine = _create_engine(url)
-        tables = (sql_table(engine, name) for name in bundle_targets(table, parts, database=True))
-        return Input(source=Bundle(dict(zip(parts, tables, strict=True))), name=table, engine=engine)
     if data is not None and table is None:
+        if parts:
+            paths = bundle_targets(str(data), parts, database=False)
+            return Input(source=Bundle(dict(zip(parts, paths, strict=True))), name=data.stem)
         return Input(source=open_source(data), name=data.stem)
     if data is None and url and table:
+        from privacy_plugin.sources import sql_table
+
         engine = _create_engine(url)
+        if parts:
+            tables = (sql_table(engine, name) for name in bundle_targets(table, parts, database=True))
+            return Input(source=Bundle(dict(zip(parts, tables, strict=True))), name=table, engine=engine)
         return Input(source=sql_table(engine, table), name=table, engine=engine)
     raise ParameterError("pass either a file, or --url together with --table")
 
@@ -84,8 +90,12 @@ def population_name(policy: Policy, given: str | None, data: Input, *, policy_fi
     return policy.population if data.engine else str(policy_file.parent / policy.population)
 
 
-def _create_engine(given: str) -> sa.Engine:
+def _create_engine(given: str) -> "sa.Engine":
     """Create an engine; error messages leave the URL out, because it may contain a password."""
+    import sqlalchemy as sa
+
+    from privacy_plugin.sources.sql.connections import find_database_file, parse_url
+
     try:
         url = parse_url(given)
         file = find_database_file(url)
