@@ -1,10 +1,10 @@
-"""The reference pipeline: hospital visits, released as they are (the gate fails) and generalized (it passes).
+"""The reference pipeline: hospital visits as they are (the gate fails), generalized, and as a pair (it passes).
 
 Start it with `dagster dev -m privacy_plugin.demo.definitions`, and under Jobs launch `release_as_is` (fails), then
-`release_anonymized` (passes). PRIVACY_PLUGIN_WAREHOUSE is the database (a SQLAlchemy URL), PRIVACY_PLUGIN_OUTPUT the
-folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers block links to local files:
-to open the reports from Dagster, serve their folder on the loopback address (`python -m http.server --bind 127.0.0.1
---directory demo-output/reports 8000`) and set PRIVACY_PLUGIN_REPORTS_URL to that URL.
+`release_anonymized` and `release_pair` (pass). PRIVACY_PLUGIN_WAREHOUSE is the database (a SQLAlchemy URL),
+PRIVACY_PLUGIN_OUTPUT the folder of certificates and reports, PRIVACY_PLUGIN_DEMO_ROWS the number of visits. Browsers
+block links to local files: to open the reports from Dagster, serve their folder on the loopback address (`python -m
+http.server --bind 127.0.0.1 --directory demo-output/reports 8000`) and set PRIVACY_PLUGIN_REPORTS_URL to that URL.
 """
 
 import os
@@ -27,6 +27,7 @@ from privacy_plugin.policy.policy import Policy
 
 ROWS = int(os.environ.get("PRIVACY_PLUGIN_DEMO_ROWS", "1000000"))
 POLICY = Policy.load(str(files("privacy_plugin.demo") / "policy.yaml"))
+PAIR_POLICY = Policy.load(str(files("privacy_plugin.demo") / "anatomy.yaml"))
 
 
 @dg.multi_asset(
@@ -84,8 +85,24 @@ defs = dg.Definitions(
             group_name="releases",
             automation_condition=when_gate_passed(),
         ),
+        build_anonymized_asset(
+            name="diagnoses_dealt",
+            asset="hospital_visits",
+            policy=PAIR_POLICY,
+            table="hospital_visits",
+            group_name="candidates",
+        ),
+        build_release_asset(
+            name="diagnoses_release",
+            asset="diagnoses_dealt",
+            policy=PAIR_POLICY,
+            table="diagnoses_dealt",
+            group_name="releases",
+            automation_condition=when_gate_passed(),
+        ),
     ],
     asset_checks=[
+        build_privacy_checks(asset="diagnoses_dealt", policy=PAIR_POLICY, table="diagnoses_dealt"),
         build_privacy_checks(
             asset="visits_as_is", policy=POLICY, table="visits_as_is", population_table="population_register"
         ),
@@ -105,6 +122,12 @@ defs = dg.Definitions(
             selection=["hospital_visits", "population_register", "visits_anonymized", "visits_release"],
             executor_def=dg.in_process_executor,
             description="Generalizes the table, judges it, and releases it with a certificate.",
+        ),
+        dg.define_asset_job(
+            "release_pair",
+            selection=["hospital_visits", "population_register", "diagnoses_dealt", "diagnoses_release"],
+            executor_def=dg.in_process_executor,
+            description="Deals people to buckets, judges people and values as a pair, and releases both together.",
         ),
     ],
     resources={

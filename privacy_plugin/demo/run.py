@@ -6,7 +6,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,9 +30,9 @@ _ANONYMIZED = "visits_anonymized"
 
 
 def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
-    """Run both jobs of the reference pipeline in this process and print the results.
+    """Run the jobs of the reference pipeline in this process and print the results.
 
-    Returns 0 if the gate rejected the original table and passed the anonymized one, 1 if not, 2 without Dagster. The
+    Returns 0 if the gate rejected the original table and passed the anonymized ones, 1 if not, 2 without Dagster. The
     warehouse, certificates and reports are written to `folder`.
     """
     if find_spec("dagster") is None:
@@ -61,12 +61,19 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
         show_verdict(console, released.verdict, label=released.gate)
         with console.status("comparing before and after"):
             comparison = _write_comparison(definitions.POLICY, place, plan, released) if plan else None
-    _show_outcome(console, refused, released, place, comparison)
+        _print_step(console, "4", "Another recipient gets people and diagnoses apart, as an Anatomy pair")
+        dealt = pipeline.run("release_pair", "dealing people to buckets, judging and releasing both tables", made)
+        if dealt.facts:
+            console.print(Text("; ".join(f"{name}: {value}" for name, value in dealt.facts.items())))
+        show_verdict(console, dealt.verdict, label=dealt.gate)
+    _show_outcome(console, (refused, released, dealt), released, place, comparison)
     _print_field(console, "in the browser", _dagster_command(place, rows))
-    _print_field(console, "there", "under Jobs, launch release_as_is (fails), then release_anonymized (passes)")
+    there = "under Jobs, launch release_as_is (fails), then release_anonymized and release_pair (pass)"
+    _print_field(console, "there", there)
     console.print(Text(f"Done in {perf_counter() - started:.0f} seconds.", style="dim"))
     refused_as_is = not refused.verdict["passed"] and not refused.released
-    return PASSED if refused_as_is and released.verdict["passed"] and released.released else FAILED
+    green = all(outcome.verdict["passed"] and outcome.released for outcome in (released, dealt))
+    return PASSED if refused_as_is and green else FAILED
 
 
 class _Outcome:
@@ -82,6 +89,7 @@ class _Outcome:
         self.made = [event.asset_key.to_user_string() for event in events if event.asset_key]
         self.released = next((name for name in self.made if name.endswith("_release")), None)
         self.verdict = _read_verdict(self.certificate)
+        self.facts = _bucket_facts(events)
 
 
 class _Pipeline:
@@ -108,6 +116,13 @@ def _interrupted(event: Any) -> bool:
     """Return whether Ctrl-C failed the step; Dagster records a closed gate as a failed step too."""
     error = event.step_failure_data.error
     return error is not None and error.cls_name == "DagsterExecutionInterruptedError"
+
+
+def _bucket_facts(events: Any) -> dict[str, Any]:
+    """Return what a deal recorded about its buckets."""
+    shown = ("buckets", "smallest bucket", "people a bucket", "maximum disclosure")
+    recorded = {name: value.value for event in events for name, value in event.materialization.metadata.items()}
+    return {name: f"{recorded[name]:,.4g}" for name in shown if name in recorded}
 
 
 def _metadata_path(metadata: Mapping[str, Any], name: str) -> Path | None:
@@ -151,12 +166,12 @@ def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, relea
 
 
 def _show_outcome(
-    console: Console, refused: _Outcome, released: _Outcome, place: Path, comparison: Path | None
+    console: Console, outcomes: Sequence[_Outcome], released: _Outcome, place: Path, comparison: Path | None
 ) -> None:
     table = Table(box=box.ROUNDED, title="Verdicts", title_justify="left")
     for head in ("gate", "verdict", "rows", "released table"):
         table.add_column(head)
-    for outcome in (refused, released):
+    for outcome in outcomes:
         passed = outcome.verdict["passed"]
         table.add_row(
             outcome.gate,
@@ -166,7 +181,7 @@ def _show_outcome(
         )
     console.print(table)
     lines = {
-        **{f"report of {outcome.gate}": outcome.report for outcome in (refused, released)},
+        **{f"report of {outcome.gate}": outcome.report for outcome in outcomes},
         "before and after": comparison,
         "certificate": released.certificate,
         "warehouse": place / "warehouse.duckdb",
