@@ -59,6 +59,8 @@ lock:
 	@echo "Installing the packages of the demo into .venv (once) ..."
 	@$(call install,--requirement requirements-demo.lock)
 	@$(call install,--editable .)
+	@echo "Compiling the hot loops (once) ..."
+	@$(BIN)/privacy-plugin compile > /dev/null 2>&1
 	@touch $@
 
 .venv/dev: .venv/bin/python requirements.lock pyproject.toml

@@ -9,6 +9,7 @@ from privacy_plugin.cli.anonymize import anonymize
 from privacy_plugin.cli.attack import attack
 from privacy_plugin.cli.check import check
 from privacy_plugin.cli.compare import compare
+from privacy_plugin.cli.compile import compile as compile_loops
 from privacy_plugin.cli.demo import demo
 from privacy_plugin.cli.explore import explore
 from privacy_plugin.cli.hierarchy import hierarchy
@@ -30,6 +31,7 @@ app = typer.Typer(
 
 for function in (init, hierarchy, check, anonymize, report, compare, explore, attack, ledger, demo):
     app.command()(function)
+app.command("compile")(compile_loops)
 
 
 def _print_version(requested: bool) -> None:
