@@ -1,4 +1,4 @@
-"""Write a file atomically: to a staging file first, which then replaces the target."""
+"""Write a file atomically and durably: to a staging file first, which then replaces the target."""
 
 import os
 import secrets
@@ -9,17 +9,31 @@ from pathlib import Path
 def write_atomically(path: str | Path, text: str, *, private: bool = False) -> None:
     """Replace a file by a text; an error leaves the old file unchanged and no staging file.
 
-    A `private` file can be read by its owner only, from its first byte on.
+    The content is on the disk before the name points to it, and the name before this function returns: after a power
+    failure the file is the old one or the new one, never an empty one. A `private` file can be read by its owner only,
+    from its first byte on.
     """
     staging = staging_path(Path(path))
     try:
-        if private:
-            os.close(os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        staging.write_text(text, encoding="utf-8")
+        with open(os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666), "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(staging, path)
+        sync_folder(Path(path).parent)
     finally:
         with suppress(OSError):  # it was renamed, or never created
             staging.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names of a folder to the disk, where the system can: a rename is durable only after that."""
+    with suppress(OSError, AttributeError):  # Windows opens no folders; some network file systems sync none
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def staging_path(path: Path) -> Path:

@@ -5,9 +5,14 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.errors import CertificateError
+from privacy_plugin.gate.keyring import Keyring
+from privacy_plugin.gate.signing import SigningKey
 from privacy_plugin.sources import open_source
 
-KEY = b"0123456789abcdef0123456789abcdef"
+TEST_KEY = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+KEY = SigningKey.from_text(TEST_KEY)
+OTHER_KEY = SigningKey.from_text(TEST_KEY[::-1])
+KEYS = Keyring.of(KEY)
 
 
 GIVEN = {
@@ -23,8 +28,8 @@ POLICY = pp.Policy.from_dict(GIVEN)
 FRAME = pd.DataFrame({"age": [30, 30, 41, 41], "disease": ["flu", "cold", "flu", None]})
 
 
-def store_of(tmp_path, *, frame=FRAME, policy=POLICY, partition=None):
-    store = pp.CertificateStore(tmp_path, key=KEY)
+def store_of(tmp_path, *, frame=FRAME, policy=POLICY, partition=None, keys=KEYS):
+    store = pp.CertificateStore(tmp_path, keys=keys)
     store.record(policy.judge(frame, partition=partition, fingerprint=True))
     return store
 

@@ -19,6 +19,7 @@ from privacy_plugin.cli.app import app
 from privacy_plugin.frequency.vocabulary import vocabulary_names
 from privacy_plugin.orchestration import PrivacyGateComponent
 from privacy_plugin.requirements.specification import RULES
+from tests.certificates import TEST_KEY
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,7 +52,7 @@ def policies() -> list[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the table and the policy of the README."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key for tests only")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
     for name in ("PRIVACY_PLUGIN_URL", "PRIVACY_PLUGIN_LEDGER"):
         monkeypatch.delenv(name, raising=False)
     draw = np.random.default_rng(7)

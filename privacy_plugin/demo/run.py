@@ -1,7 +1,6 @@
 """Run the reference pipeline in the terminal: failed gate, anonymization, passed gate, release."""
 
 import importlib
-import json
 import logging
 import os
 import shlex
@@ -20,7 +19,7 @@ from rich.text import Text
 
 from privacy_plugin.cli.results import description_lines, level_table, show_verdict
 from privacy_plugin.cli.terminal import BAD_INPUT, FAILED, PASSED
-from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.certificate import read_certificate
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, load_plan
 from privacy_plugin.policy.policy import Policy
@@ -133,8 +132,7 @@ def _read_verdict(path: Path | None) -> dict[str, Any]:
     if path is None:
         reason = "the job ended before its gate judged the table"
         return {"passed": False, "problems": [reason], "findings": [], "notes": [], "rows": 0}
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["content"]
-    return content
+    return read_certificate(path).content
 
 
 def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, released: _Outcome) -> Path:
@@ -154,7 +152,7 @@ def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, relea
     finally:
         warehouse.dispose()
     path = released.certificate
-    certificate = Certificate.from_json(path.read_text(encoding="utf-8")) if path else None
+    certificate = read_certificate(path) if path else None
     return write_report(
         place / "report.html",
         policy=policy,

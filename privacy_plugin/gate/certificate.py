@@ -1,8 +1,12 @@
 """Certificates: signed verdicts about exactly identified data, so that a gate holds from one run to the next.
 
 A gate that passes writes a signed certificate; a gate that fails writes a signed refusal in its place. A release takes
-the fingerprint of the copy that it will publish and calls `require_certificate`, in the same run or weeks later. The
-signature is a keyed hash (HMAC-SHA256): it detects changes by anyone without the key, not by holders of the key.
+the fingerprint of the copy that it will publish and calls `require_certificate`, in the same run or weeks later. A
+recipient verifies what they got with the public key alone (`privacy_plugin.gate.verification`).
+
+A certificate is a DSSE envelope around an in-toto Statement v1. Its subjects are the released tables by name and
+digest, one digest for each scheme; the predicate holds the verdict. The signature is Ed25519: it detects changes by
+everyone without the private key. Digests of what is not released are sealed with a secret of the signer.
 
 A user who can write to the folder can put an older certificate in the place of a refusal. Therefore a certificate
 records every input of its verdict, and the release checks all of them again: the rows, the people they belong to, the
@@ -12,70 +16,210 @@ depends on nothing that is recorded, so that it can be undone this way.) Use a s
 certificates of modified code in development are invalid in production.
 """
 
+import base64
 import hashlib
-import hmac
 import json
+import os
 import platform
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.errors import CertificateError
-from privacy_plugin.gate.signing import sign, signing_key
+from privacy_plugin.gate.keyring import Keyring, load_keyring
+from privacy_plugin.gate.signing import decode_base64, encode_envelope, seal
 from privacy_plugin.gate.verdict import Verdict, join_reasons
 from privacy_plugin.requirements.rules import HasRules, Rules
 from privacy_plugin.sources import Fingerprint, Source
+from privacy_plugin.sources.bundle import Bundle
 
-_FORMAT = 3  # increase when the content of certificates or the fingerprint changes
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+PREDICATE_TYPE = "https://privacy-plugin.dev/certificate/v4"
+
+_FORMAT = 4  # increase when the content of certificates or the fingerprint changes
 _PACKAGE = "privacy-plugin"
+_LARGEST = 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedTable:
+    """A table of a release: its name, its fingerprints (one for each scheme), and where it is published, if known."""
+
+    name: str
+    fingerprints: tuple[Fingerprint, ...]
+    target: str | None = None
+
+    def to_subject(self) -> dict[str, Any]:
+        """Return the in-toto resource descriptor."""
+        first = self.fingerprints[0]
+        notes = {"rows": first.rows, "columns": list(first.columns), **({"target": self.target} if self.target else {})}
+        return {
+            "name": self.name,
+            "digest": {found.scheme: found.digest for found in self.fingerprints},
+            "annotations": notes,
+        }
+
+    @classmethod
+    def from_subject(cls, subject: Mapping[str, Any]) -> "ReleasedTable":
+        """Parse a resource descriptor; raise KeyError, TypeError or ValueError if it is malformed."""
+        notes = subject["annotations"]
+        rows, columns = int(notes["rows"]), tuple(map(str, notes["columns"]))
+        found = [
+            Fingerprint(rows=rows, digest=str(digest), scheme=str(scheme), columns=columns)
+            for scheme, digest in subject["digest"].items()
+        ]
+        if not found:
+            raise ValueError("a subject without a digest")
+        return cls(name=str(subject["name"]), fingerprints=tuple(found), target=notes.get("target"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """A signed verdict about one table (or one partition of it) under one policy."""
+    """A signed verdict about the tables of one release (or of one partition of it) under one policy."""
 
-    content: dict[str, Any]
-    signature: str
+    payload: bytes
+    signatures: tuple[tuple[str, bytes], ...]
+
+    @cached_property
+    def statement(self) -> dict[str, Any]:
+        """The in-toto statement that is signed."""
+        try:
+            loaded = json.loads(self.payload)
+            if loaded["_type"] != STATEMENT_TYPE or not isinstance(loaded["predicate"], dict):
+                raise ValueError("another type")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise CertificateError("cannot read the certificate; judge the table again") from None
+        if loaded.get("predicateType") != PREDICATE_TYPE:
+            raise CertificateError(
+                f"this is not a certificate of this format of {_PACKAGE}; judge the table again with this version"
+            )
+        return dict(loaded)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The predicate: the verdict and what it depends on."""
+        return dict(self.statement["predicate"])
 
     @property
     def passed(self) -> bool:
         """Whether the gate passed; False for a refusal."""
         return self.content.get("passed") is True
 
+    @property
+    def tables(self) -> tuple[ReleasedTable, ...]:
+        """The tables that may be released; none for a refusal."""
+        if not self.passed:
+            return ()
+        try:
+            return tuple(ReleasedTable.from_subject(subject) for subject in self.statement["subject"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise CertificateError("cannot read the certificate; judge the table again") from None
+
+    @property
+    def release_name(self) -> str:
+        """The start of the digest of what may be released: part of the name of the file next to the release."""
+        digests = [table.fingerprints[0].digest for table in self.tables]
+        joined = digests[0] if len(digests) == 1 else hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+        return joined[:16]
+
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """The ids of the keys that signed, as stated."""
+        return tuple(key_id for key_id, _ in self.signatures)
+
+    @property
+    def signature(self) -> str:
+        """The first signature in hexadecimal digits."""
+        return self.signatures[0][1].hex()
+
+    @property
+    def valid_until(self) -> str | None:
+        """Until when the certificate is valid, or None if the policy sets no end."""
+        until = self.content.get("valid_until")
+        return None if until is None else str(until)
+
     def to_json(self) -> str:
-        """Return the certificate as JSON; it contains column names, counts and digests, no value of the table."""
-        return json.dumps({"content": self.content, "signature": self.signature}, indent=2, sort_keys=True)
+        """Return the envelope as JSON; it contains column names, counts and digests, no value of the table."""
+        envelope = {
+            "payloadType": PAYLOAD_TYPE,
+            "payload": base64.b64encode(self.payload).decode(),
+            "signatures": [
+                {"keyid": key_id, "sig": base64.b64encode(made).decode()} for key_id, made in self.signatures
+            ],
+        }
+        return json.dumps(envelope, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
-        """Parse a certificate; raise CertificateError if it is malformed."""
+        """Parse a certificate; raise CertificateError if it is malformed or of an earlier format."""
         try:
             loaded = json.loads(text)
-            return cls(content=dict(loaded["content"]), signature=str(loaded["signature"]))
+            if isinstance(loaded, dict) and {"content", "signature"} <= set(loaded):
+                raise CertificateError(
+                    "this certificate has an earlier format, with a shared key; judge the table again: the new one is "
+                    "signed with a key pair (privacy-plugin keys new)"
+                )
+            if loaded["payloadType"] != PAYLOAD_TYPE:
+                raise ValueError("another payload")
+            signatures = tuple((str(made["keyid"]), decode_base64(made["sig"])) for made in loaded["signatures"])
+            parsed = cls(payload=decode_base64(loaded["payload"]), signatures=signatures)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise CertificateError("cannot read the certificate; judge the table again") from None
+        if not signatures:
+            raise CertificateError("the certificate has no signature; judge the table again")
+        return parsed
 
 
-def issue(verdict: Verdict, *, key: bytes) -> Certificate:
-    """Sign a verdict; raise if it passed but has no fingerprint of the judged data."""
+def issue(verdict: Verdict, *, keys: Keyring, tables: Sequence[ReleasedTable] | None = None) -> Certificate:
+    """Sign a verdict; raise if it passed but has no fingerprint of the judged data.
+
+    `tables` are all tables of the release; the default is those of the verdict; a single
+    table is named like the dataset.
+    """
     if verdict.passed and verdict.fingerprint is None:
         raise CertificateError("cannot certify a passed verdict without a fingerprint; judge with fingerprint=True")
+    key = keys.signing_key
     salt = secrets.token_hex(16)
     sealed = {
-        "people_fingerprint": _seal(verdict.people_fingerprint, key, salt),
-        "population_fingerprint": _seal(verdict.population_fingerprint, key, salt),
+        "people_fingerprint": _seal(verdict.people_fingerprint, key.sealing, salt),
+        "population_fingerprint": _seal(verdict.population_fingerprint, key.sealing, salt),
     }
-    content = {"format": _FORMAT, "versions": _versions(), "salt": salt, **verdict.to_dict(), **sealed}
-    plain_content = json.loads(json.dumps(content))
-    return Certificate(content=plain_content, signature=sign(plain_content, key))
+    stated = {"format": _FORMAT, "versions": _versions(), "key_id": key.id, "salt": salt}
+    statement = {
+        "_type": STATEMENT_TYPE,
+        "subject": _subjects(verdict, tables),
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {**stated, **verdict.to_dict(), **sealed},
+    }
+    payload = json.dumps(statement, sort_keys=True).encode()
+    return Certificate(payload=payload, signatures=((key.id, key.sign(encode_envelope(PAYLOAD_TYPE, payload))),))
 
 
-def _seal(fingerprint: Fingerprint | None, key: bytes, salt: object) -> dict[str, Any] | None:
-    """Replace the digest of data that is not released by a keyed hash, so that only key holders can test guesses.
+def _subjects(verdict: Verdict, tables: Sequence[ReleasedTable] | None) -> list[dict[str, Any]]:
+    """Return the subjects: the released tables, or for a refusal the policy, because a digest would confirm guesses."""
+    if not verdict.passed or verdict.fingerprint is None:
+        return [{"name": f"refused: {verdict.dataset}", "digest": {"policy-sha256": verdict.policy_digest}}]
+    taken = verdict.table_fingerprints or {verdict.dataset: verdict.fingerprint}
+    portable = verdict.content_fingerprints
+    own = [
+        ReleasedTable(name=name, fingerprints=(found, *([portable[name]] if name in portable else [])))
+        for name, found in taken.items()
+    ]
+    listed = own if tables is None else list(tables)
+    if not listed or len({table.name for table in listed}) != len(listed):
+        raise CertificateError("a certificate needs at least one table, and every table a name of its own")
+    return [table.to_subject() for table in listed]
+
+
+def _seal(fingerprint: Fingerprint | None, secret: bytes, salt: object) -> dict[str, Any] | None:
+    """Replace the digest of data that is not released by a keyed hash, so that only the signer can test guesses.
 
     A certificate is published with its release. With a plain digest over the unit, an attacker could try the people of
     each class in every order until the digest matches, and learn whose sensitive value is whose. The salt prevents that
@@ -84,7 +228,7 @@ def _seal(fingerprint: Fingerprint | None, key: bytes, salt: object) -> dict[str
     if fingerprint is None:
         return None
     content = fingerprint.to_dict()
-    return {**content, "digest": sign({"sealed": content, "salt": salt}, key)}
+    return {**content, "digest": seal({"sealed": content, "salt": salt}, secret)}
 
 
 def require_certificate(
@@ -92,7 +236,7 @@ def require_certificate(
     *,
     policy: HasRules,
     staged: Source,
-    key: bytes,
+    keys: Keyring,
     partition: str | None = None,
     judged: Source | None = None,
     population: Source | None = None,
@@ -105,9 +249,12 @@ def require_certificate(
     column. If a requirement compares with a `population`, its fingerprint is checked too; if one limits the budget, the
     ledger is queried again.
     """
-    certificate = require_open(certificate, policy=policy, key=key, partition=partition)
+    certificate = require_open(certificate, policy=policy, keys=keys, partition=partition)
     _require_columns(staged, policy.rules.released)
-    _require_same_data(certificate.content, policy.rules, key, staged=staged, judged=judged, population=population)
+    if staged.fingerprint(policy.rules.released).to_dict() != certificate.content.get("fingerprint"):
+        raise CertificateError("the data changed after its privacy checks; judge this table again")
+    require_tables(certificate, staged.tables if isinstance(staged, Bundle) else {certificate.tables[0].name: staged})
+    _require_same_inputs(certificate.content, policy.rules, keys, judged=judged, population=population)
     for requirement in policy.rules.requirements:
         if requirement.definition.needs_ledger:
             found = requirement.judge(staged)
@@ -116,7 +263,7 @@ def require_certificate(
 
 
 def require_open(
-    certificate: Certificate | None, *, policy: HasRules, key: bytes, partition: str | None = None
+    certificate: Certificate | None, *, policy: HasRules, keys: Keyring, partition: str | None = None
 ) -> Certificate:
     """Raise unless the certificate is valid and passed, without reading data: a closed gate costs no copy."""
     if certificate is None:
@@ -124,7 +271,7 @@ def require_open(
         raise CertificateError(
             f"no certificate for{where} dataset {policy.rules.dataset!r}; run its privacy checks first"
         )
-    _require_issued(certificate, policy=policy, key=key, partition=partition)
+    _require_issued(certificate, policy=policy, keys=keys, partition=partition)
     if not certificate.passed:
         where = f" for partition {partition!r}" if partition else ""
         closed = f"the gate of dataset {policy.rules.dataset!r} is closed{where}"
@@ -132,15 +279,59 @@ def require_open(
     return certificate
 
 
-def _require_issued(certificate: Certificate, *, policy: HasRules, key: bytes, partition: str | None) -> None:
-    """Raise if a certificate was changed, or is for another policy, partition or package version."""
-    signed, stated = sign(certificate.content, key), certificate.signature
-    if not hmac.compare_digest(signed.encode(), stated.encode("utf-8", "replace")):
-        raise CertificateError(
-            "the certificate was changed after it was issued, or signed with another key; judge this table again"
-        )
+def require_signature(certificate: Certificate, keys: Keyring) -> str:
+    """Return the id of a trusted key that signed the certificate; raise CertificateError if there is none.
+
+    A signature by a revoked key counts for nothing, even if another trusted key of the same id exists.
+    """
+    message = encode_envelope(PAYLOAD_TYPE, certificate.payload)
+    revoked = []
+    for key_id, signature in certificate.signatures:
+        key = keys.public.get(key_id)
+        if key is None or not key.verify(message, signature):
+            continue
+        if key_id not in keys.revoked:
+            return key_id
+        revoked.append(key_id)
+    if revoked:
+        raise CertificateError(f"the certificate was signed with key {revoked[0]}, which is revoked; judge it again")
+    if not keys.public:
+        raise CertificateError("no public key is trusted; set PRIVACY_PLUGIN_PUBLIC_KEYS, or judge the table first")
+    raise CertificateError(
+        "the certificate was changed after it was issued, or signed with another key; judge this table again"
+    )
+
+
+def require_current(certificate: Certificate) -> None:
+    """Raise CertificateError if the certificate is no longer valid by its own terms."""
+    until = certificate.valid_until
+    if until is None:
+        return
+    try:
+        expired = datetime.now(UTC) >= datetime.fromisoformat(until)
+    except (ValueError, TypeError):
+        expired = True
+    if expired:
+        raise CertificateError(f"the certificate was valid until {until}; judge the table again")
+
+
+def require_tables(certificate: Certificate, staged: Mapping[str, Source]) -> None:
+    """Raise CertificateError unless these are exactly the certified tables, each with exactly the certified rows."""
+    certified = {table.name: table for table in certificate.tables}
+    if set(certified) != set(staged):
+        raise CertificateError("a release must have exactly the tables that its gate judged; judge all of them again")
+    for name, table in certified.items():
+        _require_columns(staged[name], table.fingerprints[0].columns)
+        found = staged[name].fingerprint(table.fingerprints[0].columns)
+        if found not in table.fingerprints:
+            raise CertificateError("the data changed after its privacy checks; judge this table again")
+
+
+def _require_issued(certificate: Certificate, *, policy: HasRules, keys: Keyring, partition: str | None) -> None:
+    """Raise if a certificate was changed, has expired, or is for another policy, partition or package version."""
+    require_signature(certificate, keys)
     content = certificate.content
-    issued_by = content.get("format"), content["versions"].get(_PACKAGE)
+    issued_by = content.get("format"), (content.get("versions") or {}).get(_PACKAGE)
     if issued_by != (_FORMAT, _versions().get(_PACKAGE)):  # another version may judge differently
         raise CertificateError(
             f"the certificate was issued by another version or build of {_PACKAGE}; judge this table again"
@@ -153,6 +344,7 @@ def _require_issued(certificate: Certificate, *, policy: HasRules, key: bytes, p
     for name, value in expected.items():
         if content.get(name) != value:
             raise CertificateError(f"the certificate is for another {name.replace('_', ' ')}; judge this table again")
+    require_current(certificate)
 
 
 def _require_columns(staged: Source, released: Sequence[str]) -> None:
@@ -164,24 +356,23 @@ def _require_columns(staged: Source, released: Sequence[str]) -> None:
         )
 
 
-def _require_same_data(
+def _require_same_inputs(
     content: dict[str, Any],
     rules: Rules,
-    key: bytes,
+    keys: Keyring,
     *,
-    staged: Source,
     judged: Source | None,
     population: Source | None,
 ) -> None:
-    """Raise if any fingerprint of the verdict's inputs has changed."""
-    if staged.fingerprint(rules.released).to_dict() != content.get("fingerprint"):
-        raise CertificateError("the data changed after its privacy checks; judge this table again")
+    """Raise if the people or the population of the verdict have changed."""
+    salt, key_id = content.get("salt"), str(content.get("key_id"))
     if rules.unit is not None:
         if judged is None:
             raise CertificateError(
                 f"people were counted by the unit {rules.unit!r}; pass the table with that column as judged="
             )
-        if _seal(judged.fingerprint(rules.judged), key, content.get("salt")) != content.get("people_fingerprint"):
+        found = _seal(judged.fingerprint(rules.judged), keys.sealing_secret(key_id), salt)
+        if found != content.get("people_fingerprint"):
             raise CertificateError(
                 f"the unit {rules.unit!r} changed after the privacy checks, so that rows belong to other people; judge "
                 "this table again"
@@ -190,7 +381,7 @@ def _require_same_data(
         if population is None:
             raise CertificateError("a requirement compares with a population; pass it to the release too")
         compared = content.get("population_fingerprint") or {"columns": None}
-        if _seal(population.fingerprint(compared["columns"]), key, content.get("salt")) != compared:
+        if _seal(population.fingerprint(compared["columns"]), keys.sealing_secret(key_id), salt) != compared:
             raise CertificateError("the population changed after the privacy checks; judge this table again")
 
 
@@ -209,13 +400,39 @@ def _versions() -> dict[str, str]:
     return versions
 
 
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Write a certificate durably; raise CertificateError if that is not possible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, certificate.to_json())
+    except OSError as problem:
+        message = f"cannot write the certificate to {str(path.parent)!r}: {type(problem).__name__}"
+        raise CertificateError(message) from None
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate; raise CertificateError if it cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return Certificate.from_json(file.read(_LARGEST))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise CertificateError(
+            f"cannot read the certificate: {type(problem).__name__}; judge the table again"
+        ) from None
+
+
 class CertificateStore:
     """The latest certificate of every dataset and partition, as files in a folder."""
 
-    def __init__(self, folder: str | Path, *, key: bytes | None = None) -> None:
-        """Use `signing_key()` if no key is given."""
+    def __init__(self, folder: str | Path, *, keys: Keyring | None = None) -> None:
+        """Use the keys of the environment or of the key folder if none are given."""
         self.folder = Path(folder)
-        self.key = signing_key() if key is None else key
+        self._keys = keys
+
+    @property
+    def keys(self) -> Keyring:
+        """The keys that are trusted; a release needs no private key."""
+        return load_keyring() if self._keys is None else self._keys
 
     def path(self, dataset: str, partition: str | None = None) -> Path:
         """Return the file of a dataset and partition, named by a hash, because names may contain any character."""
@@ -225,31 +442,18 @@ class CertificateStore:
 
     def record(self, verdict: Verdict) -> Certificate:
         """Sign a verdict, passed or not, and replace the certificate of its dataset and partition."""
-        certificate = issue(verdict, key=self.key)
-        path = self.path(verdict.dataset, verdict.partition)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, certificate.to_json())
-        except OSError as problem:
-            message = f"cannot write the certificate to {str(self.folder)!r}: {type(problem).__name__}"
-            raise CertificateError(message) from None
+        certificate = issue(verdict, keys=load_keyring(signing=True) if self._keys is None else self._keys)
+        write_certificate(self.path(verdict.dataset, verdict.partition), certificate)
         return certificate
 
     def find(self, dataset: str, partition: str | None = None) -> Certificate | None:
         """Return the latest certificate, or None if there is none."""
-        try:
-            text = self.path(dataset, partition).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise CertificateError(
-                f"cannot read the certificate: {type(problem).__name__}; judge the table again"
-            ) from None
-        return Certificate.from_json(text)
+        path = self.path(dataset, partition)
+        return read_certificate(path) if os.path.lexists(path) else None
 
     def require_open(self, policy: HasRules, *, partition: str | None = None) -> None:
         """Raise unless the latest certificate is valid and passed; no data is read."""
-        require_open(self.find(policy.rules.dataset, partition), policy=policy, key=self.key, partition=partition)
+        require_open(self.find(policy.rules.dataset, partition), policy=policy, keys=self.keys, partition=partition)
 
     def require(
         self,
@@ -266,7 +470,7 @@ class CertificateStore:
             certificate,
             policy=policy,
             staged=staged,
-            key=self.key,
+            keys=self.keys,
             partition=partition,
             judged=judged,
             population=population,

@@ -16,8 +16,10 @@ from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.bundle import Bundle
+from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, fingerprint_table
 from privacy_plugin.sources.population_join import open_snapshots
 
+_MOST_PORTABLE_ROWS = 1_000_000  # more rows are verified in the engine that holds them, not from an exported file
 _WIPED_OUT = "in every row: it carries no information"
 
 
@@ -26,7 +28,9 @@ class Verdict:
     """The result of the gate. It passed only if there are findings, no problems, and every finding passed.
 
     The fingerprints identify the inputs of the findings: the rows that a release would contain (of a release of several
-    tables also each table), the same rows with the unit column, and the population.
+    tables also each table), the same rows with the unit column, and the population. `content_fingerprints` identify the
+    released tables in the scheme that is the same in every engine, so that a recipient can verify a file that was
+    exported from a database.
     """
 
     dataset: str
@@ -40,6 +44,8 @@ class Verdict:
     table_fingerprints: Mapping[str, Fingerprint] = field(default_factory=dict, repr=False)
     people_fingerprint: Fingerprint | None = field(default=None, repr=False)
     population_fingerprint: Fingerprint | None = field(default=None, repr=False)
+    content_fingerprints: Mapping[str, Fingerprint] = field(default_factory=dict, repr=False)
+    valid_until: str | None = None
     partition: str | None = None
     judged_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -84,6 +90,7 @@ class Verdict:
             "policy_digest": self.policy_digest,
             "rows": self.rows,
             "judged_at": self.judged_at,
+            "valid_until": self.valid_until,
             "fingerprint": _fingerprint_dict(self.fingerprint, digest=self.passed),
             "tables": {
                 name: _fingerprint_dict(found, digest=self.passed) for name, found in self.table_fingerprints.items()
@@ -153,6 +160,7 @@ def judge(
             parts = (
                 tables.source.fingerprints(rules.released) if fingerprint and isinstance(tables.source, Bundle) else {}
             )
+            content = _content_fingerprints(rules, tables.source, released)
             people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
             compared = _population_fingerprint(others, findings) if fingerprint else None
     except PrivacyPluginError as problem:
@@ -166,6 +174,7 @@ def judge(
         rows=rows,
         fingerprint=released,
         table_fingerprints=parts,
+        content_fingerprints=content,
         people_fingerprint=people,
         population_fingerprint=compared,
     )
@@ -211,6 +220,18 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
 def is_wiped_out_note(note: str) -> bool:
     """Tell whether a note of a verdict is about a column without information, which readers must not overlook."""
     return note.endswith(_WIPED_OUT)
+
+
+def _content_fingerprints(rules: Rules, source: Source, released: Fingerprint | None) -> dict[str, Fingerprint]:
+    """Return the fingerprints that every engine computes alike; none for large tables, whose rows stay in the engine.
+
+    Frames have that scheme already.
+    """
+    if released is None or released.scheme.endswith(LOCAL_SCHEME) or released.rows > _MOST_PORTABLE_ROWS:
+        return {}
+    tables = source.tables if isinstance(source, Bundle) else {rules.dataset: source}
+    wanted = {name: sorted(set(table.columns) & set(rules.released)) for name, table in tables.items()}
+    return {name: fingerprint_table(table.frequencies(wanted[name])) for name, table in tables.items()}
 
 
 def _population_fingerprint(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:

@@ -75,14 +75,15 @@ def build_release_asset(
         store.require_open(loaded, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
-        with open_ledger(run.resources, needed_ledger), resource.release_certificate(run.key, run.partition) as stage:
+        with open_ledger(run.resources, needed_ledger):
 
             def verify(staged: Source) -> None:
                 with _open_verdict_inputs(run, loaded, staged) as (judged, population):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
                 if isinstance(staged, Bundle):
                     require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
-                covering.append((found, stage(found)))  # if this fails, nothing is released
+                path = resource.write_release_certificate(run.key, found, run.partition)
+                covering.append((found, path))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
         if not covering:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,8 @@ from pydantic import Field, PrivateAttr
 from sqlalchemy.engine import Engine
 from sqlalchemy.sql.elements import quoted_name
 
-from privacy_plugin.atomic_write import staging_path
 from privacy_plugin.errors import ParameterError, SourceError, require_column
-from privacy_plugin.gate.certificate import Certificate, CertificateStore
+from privacy_plugin.gate.certificate import Certificate, CertificateStore, write_certificate
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.in_use import LEDGER_VARIABLE, using_ledger
 from privacy_plugin.sources import SqlTable, sql_table
@@ -180,9 +179,10 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
     """A folder for certificates, reports and plans.
 
     Every gate has its own certificates, so that two gates of one dataset (original and generalized) do not overwrite
-    each other's verdicts. The signing key is PRIVACY_PLUGIN_KEY or the user's key file, never a value of this resource;
-    runs on several machines need the variable and a shared folder. A run configuration cannot change the folder or the
-    URL: Dagster shows both, and a configuration could name any environment variable, the signing key included.
+    each other's verdicts. Checks sign with PRIVACY_PLUGIN_KEY or a key of the user's key folder, never a value of this
+    resource; releases need only the public key. Runs on several machines need the variables and a shared folder.
+    A run configuration cannot change the folder or the URL: Dagster shows both, and a configuration
+    could name any environment variable, the signing key included.
     """
 
     folder: str = Field(default=DEFAULT_FOLDER, description="Folder for certificates, reports and plans")
@@ -231,27 +231,19 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """The private folder with the records of deals (see `deals`)."""
         return self._subfolder("deals", mode=0o700)
 
-    @contextmanager
-    def release_certificate(
-        self, release: dg.AssetKey, partition: str | None = None
-    ) -> Iterator[Callable[[Certificate], Path]]:
-        """Yield a function that stages the certificate of a release; it replaces the previous one after the release.
+    def write_release_certificate(
+        self, release: dg.AssetKey, certificate: Certificate, partition: str | None = None
+    ) -> Path:
+        """Write the certificate of a release before the release; its name contains the fingerprint of the content.
 
-        If the release fails, the certificate of the previous release stays.
+        If the process ends between the two, the old release and its certificate are still there, and the new
+        certificate describes rows that passed the gate but are not published. No release is next to the certificate of
+        another.
         """
-        path = self._subfolder("releases") / f"{file_name(release, partition)}.certificate.json"
-        staging = staging_path(path)
-
-        def stage(certificate: Certificate) -> Path:
-            staging.write_text(certificate.to_json(), encoding="utf-8")
-            return path
-
-        try:
-            yield stage
-            if staging.exists():
-                os.replace(staging, path)
-        finally:
-            staging.unlink(missing_ok=True)
+        name = f"{file_name(release, partition)}.{certificate.release_name}.certificate.json"
+        path = self._subfolder("releases") / name
+        write_certificate(path, certificate)
+        return path
 
     @property
     def _root(self) -> Path:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.rules import ROLES, WITHHELD, require_one_second_table
 from privacy_plugin.requirements.specification import hierarchy_from_specification, parse_option
 
+_PERIODS = ("hours", "days", "weeks")
 _COLUMN_KEYS = ("role", "hierarchy", "weight", "keep", "why")
 
 
@@ -262,3 +264,18 @@ def _highest_level(column: str, given: Any) -> Any:
     if not isinstance(given, Mapping) or set(given) != {"at_most_level"}:
         raise ParameterError(f"keep of column {column!r} must be written as keep: {{at_most_level: 1}}")
     return given["at_most_level"]
+
+
+def parse_valid_for(given: Any) -> timedelta | None:
+    """Parse how long a certificate is valid.
+
+    >>> parse_valid_for("90 days")
+    datetime.timedelta(days=90)
+    """
+    if given is None:
+        return None
+    number, _, unit = given.partition(" ") if isinstance(given, str) else ("", "", "")
+    name = unit if unit.endswith("s") else f"{unit}s"
+    if not (number.isascii() and number.isdigit()) or len(number) > 5 or not int(number) or name not in _PERIODS:
+        raise PolicyError("valid_for must be a number of hours, days or weeks: valid_for: 90 days")
+    return timedelta(**{name: int(number)})

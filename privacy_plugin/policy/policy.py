@@ -5,6 +5,7 @@ import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from privacy_plugin.policy.parser import (
     parse_hierarchies,
     parse_method,
     parse_requirements,
+    parse_valid_for,
     with_dataset,
 )
 from privacy_plugin.policy.presets import find_contradictions
@@ -35,7 +37,17 @@ from privacy_plugin.requirements.rules import Rules
 from privacy_plugin.text_files import read_text_file
 
 _LARGEST_POLICY = 20 * 2**20
-_KEYS = ("version", "dataset", "columns", "requirements", "population", "anonymize", "packs", "declarations")
+_KEYS = (
+    "version",
+    "dataset",
+    "columns",
+    "requirements",
+    "population",
+    "anonymize",
+    "packs",
+    "declarations",
+    "valid_for",
+)
 
 ORIGINAL_NOT_JUDGED = (
     "The original table is not judged in this report: its exact results would tell about single people, and no privacy "
@@ -65,6 +77,7 @@ class Policy:
     population: str | None = None
     clauses: tuple[Clause, ...] = ()
     notes: tuple[str, ...] = ()
+    valid_for: timedelta | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
@@ -106,6 +119,7 @@ class Policy:
             method=method,
             population=given.get("population"),
             clauses=clauses,
+            valid_for=parse_valid_for(given.get("valid_for")),
             notes=(
                 *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
@@ -142,6 +156,7 @@ class Policy:
             "hierarchies": {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
             "anonymize": {**self.anonymize, "method": self.method},
             "population": self.population,
+            **({"valid_for": str(self.valid_for)} if self.valid_for else {}),
             **({"clauses": [asdict(clause) for clause in self.clauses]} if self.clauses else {}),
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
@@ -188,7 +203,9 @@ class Policy:
             fingerprint=fingerprint,
             hierarchies=self.hierarchies,
         )
-        return replace(verdict, notes=(*verdict.notes, *self.notes, *self.anonymizer.notes))
+        until = datetime.fromisoformat(verdict.judged_at) + self.valid_for if self.valid_for else None
+        notes = (*verdict.notes, *self.notes, *self.anonymizer.notes)
+        return replace(verdict, notes=notes, valid_until=until.isoformat() if until else None)
 
     def to_expectation_suite(self, *, name: str | None = None, table: str | None = None) -> Any:
         """Return the policy as a Great Expectations suite; needs the `gx` extra.

@@ -126,6 +126,8 @@ def certificate_section(content: ReportContent) -> Markup:
             if population
             else []
         ),
+        *([("Valid until", certificate.valid_until)] if certificate.valid_until else []),
+        ("Signed with key", element("code", ", ".join(certificate.key_ids))),
         ("Signature", element("code", certificate.signature)),
         ("Versions", ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))),
     ]
@@ -136,9 +138,9 @@ def certificate_section(content: ReportContent) -> Markup:
             "The release step computes the fingerprint of the copy that it publishes and compares it with this "
             "certificate: other data, another policy or a changed certificate cannot be released. Where people are "
             "counted by a unit column, a population is compared with or a budget is limited, it checks those again; "
-            "what is not released is sealed with the key, so that a reader without it cannot try guesses of the "
-            "rows. "
-            "The signature is a keyed hash (HMAC-SHA256); it does not protect against someone who has the key.",
+            "what is not released is sealed with a secret of the signer, so that a reader cannot try guesses of the "
+            "rows. Everyone who has the public key can check the signature (Ed25519) and the released table: "
+            "privacy-plugin verify.",
         ),
         definitions(pairs),
         identifier="certificate",

@@ -12,6 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from privacy_plugin.cli.app import app
+from tests.certificates import TEST_KEY
 
 MARKERS = ("zqperson", "97131", "zqillness", "zqsecret")
 
@@ -32,7 +33,7 @@ POLICY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sign with a test key, and read no URL from the environment."""
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key for tests only")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
     monkeypatch.delenv("PRIVACY_PLUGIN_URL", raising=False)
     monkeypatch.delenv("PRIVACY_PLUGIN_TRACEBACK", raising=False)
 

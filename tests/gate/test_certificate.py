@@ -1,20 +1,29 @@
 """Exactly what was judged may leave: a certificate binds data, policy, partition, people and population."""
 
+import base64
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pandas as pd
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 import privacy_plugin as pp
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate import certificate as certificate_module
-from privacy_plugin.gate.certificate import Certificate, require_certificate
-from privacy_plugin.gate.signing import KEY_VARIABLE, sign
+from privacy_plugin.gate.certificate import Certificate, ReleasedTable, issue, require_certificate, require_tables
+from privacy_plugin.gate.keyring import KEY_VARIABLE, Keyring
+from privacy_plugin.gate.signing import encode_envelope
 from privacy_plugin.sources import open_source
-from tests.certificates import FRAME, GIVEN, KEY, POLICY, refused, store_of
+from tests.certificates import FRAME, GIVEN, KEY, KEYS, OTHER_KEY, POLICY, TEST_KEY, refused, store_of
+
+
+def readable(certificate):
+    """Return everything a reader of the certificate sees; the envelope encodes the statement."""
+    return certificate.to_json() + certificate.payload.decode()
 
 
 def test_exactly_the_judged_data_may_be_released(tmp_path):
@@ -33,7 +42,7 @@ def test_another_process_with_the_same_key_agrees(tmp_path):
         "frame = pd.DataFrame({'age': [30, 30, 41, 41], 'disease': ['flu', 'cold', 'flu', None]})\n"
         "pp.CertificateStore(sys.argv[1]).require(policy, open_source(frame))\n"
     )
-    environment = {**os.environ, KEY_VARIABLE: KEY.decode()}
+    environment = {**os.environ, KEY_VARIABLE: TEST_KEY}
     subprocess.run([sys.executable, "-c", script, str(tmp_path), json.dumps(GIVEN)], check=True, env=environment)
 
 
@@ -72,11 +81,11 @@ def test_a_release_has_exactly_the_judged_columns(tmp_path, change):
 
 
 def test_without_a_certificate_nothing_is_released(tmp_path):
-    store = pp.CertificateStore(tmp_path / "not" / "made", key=KEY)
+    store = pp.CertificateStore(tmp_path / "not" / "made", keys=KEYS)
     refused(store, words="no certificate for dataset 'visits'")
     refused(store, partition="2024-01", words="partition '2024-01' of dataset 'visits'")
     with pytest.raises(CertificateError):
-        require_certificate(None, policy=POLICY, staged=open_source(FRAME), key=KEY)
+        require_certificate(None, policy=POLICY, staged=open_source(FRAME), keys=KEYS)
 
 
 def test_a_refusal_replaces_an_older_certificate(tmp_path):
@@ -138,10 +147,12 @@ def test_a_certificate_of_an_earlier_build_is_rejected_with_advice(tmp_path):
     people = FRAME.assign(name=["a", "b", "c", "d"])
     issued = store_of(tmp_path, frame=people, policy=BY_PEOPLE).find("visits")
     earlier = {name: value for name, value in issued.content.items() if name != "people_fingerprint"} | {"format": 1}
-    certificate = Certificate(content=earlier, signature=sign(earlier, KEY))
+    payload = json.dumps({**issued.statement, "predicate": earlier}).encode()
+    signature = KEY.sign(encode_envelope(certificate_module.PAYLOAD_TYPE, payload))
+    certificate = Certificate(payload=payload, signatures=((KEY.id, signature),))
     with pytest.raises(CertificateError, match="another version or build of privacy-plugin; judge this table again"):
         require_certificate(
-            certificate, policy=BY_PEOPLE, staged=open_source(FRAME), judged=open_source(people), key=KEY
+            certificate, policy=BY_PEOPLE, staged=open_source(FRAME), judged=open_source(people), keys=KEYS
         )
 
 
@@ -167,7 +178,7 @@ def test_sealed_digests_cannot_be_tested_without_the_key(tmp_path):
     for judged, others, asked in ((people, None, policy), (FRAME, register, compared)):
         verdict = asked.judge(judged, population=others, fingerprint=True)
         hidden = verdict.people_fingerprint or verdict.population_fingerprint
-        written = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+        written = json.dumps(verdict.to_dict()) + readable(pp.CertificateStore(tmp_path, keys=KEYS).record(verdict))
         assert hidden.digest not in written
         assert verdict.fingerprint.digest in written
 
@@ -175,14 +186,14 @@ def test_sealed_digests_cannot_be_tested_without_the_key(tmp_path):
 def test_a_refusal_contains_no_digest_of_the_table(tmp_path):
     strict = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_anonymity": {"at_least": 50}}]})
     verdict = strict.judge(FRAME, fingerprint=True)
-    written = json.dumps(verdict.to_dict()) + pp.CertificateStore(tmp_path, key=KEY).record(verdict).to_json()
+    written = json.dumps(verdict.to_dict()) + readable(pp.CertificateStore(tmp_path, keys=KEYS).record(verdict))
     assert verdict.fingerprint.digest not in written
 
 
 def test_a_certificate_covers_the_population(tmp_path):
     register = pd.DataFrame({"age": [30, 41] * 3})
     policy = pp.Policy.from_dict({**GIVEN, "requirements": [{"k_map": {"at_least": 3}}]})
-    store = pp.CertificateStore(tmp_path, key=KEY)
+    store = pp.CertificateStore(tmp_path, keys=KEYS)
     store.record(policy.judge(FRAME, population=register, fingerprint=True))
     staged = open_source(FRAME)
     named = register.assign(name="not compared with")
@@ -195,17 +206,123 @@ def test_a_certificate_covers_the_population(tmp_path):
 
 def test_a_passed_verdict_without_a_fingerprint_is_not_signed(tmp_path):
     with pytest.raises(CertificateError, match="without a fingerprint"):
-        pp.CertificateStore(tmp_path, key=KEY).record(POLICY.judge(FRAME))
+        pp.CertificateStore(tmp_path, keys=KEYS).record(POLICY.judge(FRAME))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_certificate_contains_no_value_of_the_table(tmp_path):
     frame = pd.DataFrame({"age": ["marker"] * 2, "disease": ["marker"] * 2})
-    certificate = pp.CertificateStore(tmp_path, key=KEY).record(POLICY.judge(frame, fingerprint=True))
-    assert "marker" not in certificate.to_json()
+    certificate = pp.CertificateStore(tmp_path, keys=KEYS).record(POLICY.judge(frame, fingerprint=True))
+    assert "marker" not in readable(certificate)
     assert certificate.content["policy_digest"] == POLICY.digest
     assert certificate.content["findings"][0]["value"] == 2
     assert certificate.content["fingerprint"]["rows"] == 2
     assert set(certificate.content["versions"]) >= {"python", "numpy", "pandas"}
     assert certificate.content["judged_at"]
     assert Certificate.from_json(certificate.to_json()) == certificate
+
+
+def resigned(issued, **changes):
+    payload = json.dumps({**issued.statement, **changes}).encode()
+    signature = KEY.sign(encode_envelope(certificate_module.PAYLOAD_TYPE, payload))
+    return Certificate(payload=payload, signatures=((KEY.id, signature),))
+
+
+def test_a_certificate_is_an_in_toto_statement_in_a_dsse_envelope(tmp_path):
+    issued = store_of(tmp_path).find("visits")
+    envelope = json.loads(issued.to_json())
+    assert set(envelope) == {"payloadType", "payload", "signatures"}
+    assert envelope["payloadType"] == "application/vnd.in-toto+json"
+    assert envelope["signatures"][0]["keyid"] == KEY.id == issued.content["key_id"]
+    statement = json.loads(base64.b64decode(envelope["payload"]))
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    fingerprint = open_source(FRAME).fingerprint()
+    (subject,) = statement["subject"]
+    assert (subject["name"], subject["digest"]) == ("visits", {fingerprint.scheme: fingerprint.digest})
+    message = b"DSSEv1 28 application/vnd.in-toto+json %d %b" % (len(issued.payload), issued.payload)
+    Ed25519PublicKey.from_public_bytes(KEY.public.raw).verify(bytes.fromhex(issued.signature), message)
+
+
+def test_a_release_needs_only_public_keys_and_several_may_be_trusted(tmp_path):
+    store_of(tmp_path)
+    rotated = Keyring.of(OTHER_KEY, KEY.public)
+    recipient = Keyring(public={KEY.id: KEY.public})
+    for keys in (rotated, recipient):
+        assert pp.CertificateStore(tmp_path, keys=keys).require(POLICY, open_source(FRAME)).passed
+    refused(pp.CertificateStore(tmp_path, keys=Keyring.of(OTHER_KEY)), words="signed with another key")
+    refused(pp.CertificateStore(tmp_path, keys=Keyring(public={})), words="no public key is trusted")
+    with pytest.raises(CertificateError, match="no private key"):
+        pp.CertificateStore(tmp_path, keys=recipient).record(POLICY.judge(FRAME, fingerprint=True))
+
+
+def test_a_revoked_key_closes_the_gates_it_signed(tmp_path):
+    store_of(tmp_path)
+    verdict = POLICY.judge(FRAME, fingerprint=True)
+    revoked = Keyring.of(OTHER_KEY, KEY.public, revoked=frozenset({KEY.id}))
+    refused(pp.CertificateStore(tmp_path, keys=revoked), words=f"{KEY.id}, which is revoked")
+    with pytest.raises(CertificateError, match="is revoked; make another one"):
+        pp.CertificateStore(tmp_path, keys=Keyring.of(KEY, revoked=frozenset({KEY.id}))).record(verdict)
+
+
+def test_the_id_of_a_trusted_key_does_not_lend_trust_to_another(tmp_path):
+    issued = store_of(tmp_path).find("visits")
+    forged = OTHER_KEY.sign(encode_envelope(certificate_module.PAYLOAD_TYPE, issued.payload))
+    store = pp.CertificateStore(tmp_path, keys=KEYS)
+    store.path("visits").write_text(replace(issued, signatures=((KEY.id, forged),)).to_json())
+    refused(store, words="signed with another key")
+
+
+def test_people_are_sealed_with_a_secret_that_cannot_sign(tmp_path):
+    people = FRAME.assign(name=["a", "b", "c", "d"])
+    store_of(tmp_path, frame=people, policy=BY_PEOPLE)
+    public = {KEY.id: KEY.public}
+    with_secret = Keyring(public=public, sealing={KEY.id: KEY.sealing})
+    arguments = {"staged": open_source(FRAME), "judged": open_source(people)}
+    assert pp.CertificateStore(tmp_path, keys=with_secret).require(BY_PEOPLE, **arguments).passed
+    with pytest.raises(CertificateError, match="PRIVACY_PLUGIN_SEALING_SECRET"):
+        pp.CertificateStore(tmp_path, keys=Keyring(public=public)).require(BY_PEOPLE, **arguments)
+    assert KEY.sealing != KEY.seed
+
+
+def test_a_certificate_of_the_earlier_format_is_refused_with_the_way_out(tmp_path):
+    store = store_of(tmp_path)
+    store.path("visits").write_text(json.dumps({"content": {"passed": True}, "signature": "0" * 64}))
+    refused(store, words="earlier format.*judge the table again")
+
+
+def test_a_statement_of_another_type_is_refused(tmp_path):
+    store = store_of(tmp_path)
+    issued = store.find("visits")
+    for changes in ({"predicateType": "https://slsa.dev/provenance/v1"}, {"_type": "other"}, {"predicate": 5}):
+        store.path("visits").write_text(resigned(issued, **changes).to_json())
+        refused(store)
+
+
+def test_a_certificate_lists_every_table_of_a_bundle(tmp_path):
+    verdict = POLICY.judge(FRAME, fingerprint=True)
+    frames = {"people": FRAME[["age"]], "values": FRAME[["disease"]]}
+    tables = [
+        ReleasedTable(name=name, fingerprints=(open_source(frame).fingerprint(),), target=f"{name}.parquet")
+        for name, frame in frames.items()
+    ]
+    issued = Certificate.from_json(issue(verdict, keys=KEYS, tables=tables).to_json())
+    assert issued.tables == tuple(tables)
+    sources = {name: open_source(frame) for name, frame in frames.items()}
+    require_tables(issued, sources)
+    for wrong in ({"people": sources["people"]}, {**sources, "more": sources["people"]}):
+        with pytest.raises(CertificateError, match="exactly the tables"):
+            require_tables(issued, wrong)
+    with pytest.raises(CertificateError, match="data changed"):
+        require_tables(issued, {**sources, "values": open_source(FRAME[["disease"]][:3])})
+    with pytest.raises(CertificateError, match="name of its own"):
+        issue(verdict, keys=KEYS, tables=[tables[0], tables[0]])
+
+
+def test_a_certificate_expires_when_the_policy_says_so(tmp_path):
+    verdict = POLICY.judge(FRAME, fingerprint=True)
+    store = pp.CertificateStore(tmp_path, keys=KEYS)
+    store.record(replace(verdict, valid_until="2999-01-01T00:00:00+00:00"))
+    assert store.require(POLICY, open_source(FRAME)).valid_until == "2999-01-01T00:00:00+00:00"
+    for until in ("2020-01-01T00:00:00+00:00", "nonsense", "2999-01-01"):
+        store.record(replace(verdict, valid_until=until))
+        refused(store, words="was valid until")

@@ -8,7 +8,7 @@ import pytest
 
 import privacy_plugin as pp
 from privacy_plugin.errors import CertificateError
-from tests.certificates import FRAME, KEY, POLICY, store_of
+from tests.certificates import FRAME, KEYS, POLICY, store_of
 
 
 def test_certificates_are_written_atomically(tmp_path, monkeypatch):
@@ -25,7 +25,7 @@ def test_certificates_are_written_atomically(tmp_path, monkeypatch):
 
 
 def test_concurrent_gates_write_complete_certificates(tmp_path):
-    store = pp.CertificateStore(tmp_path, key=KEY)
+    store = pp.CertificateStore(tmp_path, keys=KEYS)
     verdict = POLICY.judge(FRAME, fingerprint=True)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: store.record(replace(verdict, partition=str(n % 2))), range(40)))
@@ -35,7 +35,7 @@ def test_concurrent_gates_write_complete_certificates(tmp_path):
 
 
 def test_names_with_any_characters_have_separate_files(tmp_path):
-    store = pp.CertificateStore(tmp_path, key=KEY)
+    store = pp.CertificateStore(tmp_path, keys=KEYS)
     names = ["../visits", "a/b", "a-b", "a b", "é" * 300, "", "CON"]
     paths = {store.path(name, partition) for name in names for partition in (None, "", "../x", "None")}
     assert len(paths) == len(names) * 4

@@ -12,6 +12,7 @@ import privacy_plugin as pp
 from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate.certificate import CertificateStore
 from privacy_plugin.sources import Source
+from tests.certificates import KEYS
 from tests.engines import postgresql_database
 
 POLICY = pp.Policy.from_dict(
@@ -69,7 +70,7 @@ def test_a_changing_view_releases_only_judged_rows(changing: Changing, tmp_path:
     outcomes = set()
     for harmless_reads in range(6):
         source = pp.sql_table(changing(harmless_reads), "judged")
-        store = CertificateStore(tmp_path / str(harmless_reads), key=b"a key of the tests, long enough")
+        store = CertificateStore(tmp_path / str(harmless_reads), keys=KEYS)
         verdict = POLICY.judge(source, fingerprint=True)
         store.record(verdict)
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 import privacy_plugin as pp
 from privacy_plugin.sources import open_source
+from tests.certificates import KEYS
 from tests.leaks.markers import AGE, COLUMNS, DISEASE, MARKED, NAME, ZIP, frame, people
 from tests.leaks.scenes import POLICY, Scene, failure, policy, with_hierarchy
 
@@ -235,7 +236,7 @@ def plans_that_do_not_fit(folder: Path) -> Scene:
 @failure("python", message="cannot read the certificate")
 def a_certificate_that_cannot_be_read(folder: Path) -> Scene:
     """The place of the next certificate holds something else."""
-    store = pp.CertificateStore(folder.parent / "given" / "certificates", key=b"a key of thirty-two bytes or more")
+    store = pp.CertificateStore(folder.parent / "given" / "certificates", keys=KEYS)
     place = store.path("visits", None)
     place.parent.mkdir(parents=True)
     place.write_text(json.dumps({"rows": NAME, ZIP: DISEASE}))

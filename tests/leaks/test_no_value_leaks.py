@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.certificates import TEST_KEY
 from tests.leaks import database_failures, file_failures, frame_failures, policy_failures  # noqa: F401
 from tests.leaks.entry_points import ENTRY_POINTS, Rooms
 from tests.leaks.markers import AGE, DISEASE, NAME, ZIP, found_in
@@ -43,7 +44,7 @@ def test_no_value_leaks(
     scene = failure.scene(rooms.given)  # engines start here, with temporary files of their own
     monkeypatch.setenv("TMPDIR", str(rooms.temporary))
     monkeypatch.setattr(tempfile, "tempdir", str(rooms.temporary))
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "a key of the tests' own, long enough")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
     monkeypatch.delenv("PRIVACY_PLUGIN_TRACEBACK", raising=False)
     caplog.set_level(logging.DEBUG)
     capfd.readouterr()

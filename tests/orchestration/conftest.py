@@ -4,12 +4,13 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from tests.certificates import TEST_KEY
 from tests.orchestration.pipeline import Pipeline
 
 
 @pytest.fixture(autouse=True)
 def signing_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "the tests' own key, long enough")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
 
 
 @pytest.fixture(params=["sqlite", "duckdb"])

@@ -1,11 +1,13 @@
 """Helpers for releases that must fail, and their certificate."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from privacy_plugin.gate.certificate import read_certificate
 from tests.orchestration.pipeline import (
     Pipeline,
     errors,
@@ -34,6 +36,6 @@ def the_certificate(pipeline: Pipeline) -> Path:
 
 
 def rewrite(path: Path, **content: Any) -> None:
-    given = json.loads(path.read_text())
-    given["content"].update(content)
-    path.write_text(json.dumps(given))
+    found = read_certificate(path)
+    statement = {**found.statement, "predicate": {**found.content, **content}}
+    path.write_text(replace(found, payload=json.dumps(statement).encode()).to_json())

@@ -100,9 +100,9 @@ def test_a_failed_release_keeps_the_certificate_of_the_previous_one(any_pipeline
     any_pipeline.write("judged", safe_rows(80))
     assert any_pipeline.run("judged").success
     assert "publishing failed" in errors(any_pipeline.run("release"))
-    assert list((any_pipeline.folder / "releases").iterdir()) == [paper]
     assert paper.read_text() == before
     any_pipeline.execute("DROP VIEW release")
-    assert any_pipeline.run("release").success
-    assert list((any_pipeline.folder / "releases").iterdir()) == [paper]
-    assert paper.read_text() != before
+    result = any_pipeline.run("release")
+    assert result.success
+    assert paper.read_text() == before
+    assert len({path.name for path in (any_pipeline.folder / "releases").iterdir()} - {paper.name}) == 1

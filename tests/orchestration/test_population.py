@@ -1,6 +1,5 @@
 """A requirement that compares with a population: an upstream asset that the certificate covers."""
 
-import json
 from typing import Any
 
 import dagster as dg
@@ -8,6 +7,7 @@ import pandas as pd
 import pytest
 
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.gate.certificate import read_certificate
 from privacy_plugin.orchestration import build_anonymized_asset, build_privacy_checks, build_release_asset
 from privacy_plugin.policy.policy import Policy
 from tests.orchestration.pipeline import (
@@ -37,8 +37,8 @@ def test_a_population_table_of_the_warehouse(any_pipeline: Pipeline) -> None:
     result = pipeline.run()
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True, "k_map": True}
     assert released(result)
-    (certificate,) = [json.loads(path.read_text()) for path in pipeline.certificate_files()]
-    assert certificate["content"]["population_fingerprint"]["rows"] == 120
+    (certificate,) = [read_certificate(path) for path in pipeline.certificate_files()]
+    assert certificate.content["population_fingerprint"]["rows"] == 120
     pipeline.write("register", pd.concat([REGISTER] * 4))
     result = pipeline.run()
     assert outcome(result)["delta_presence"] is False  # one in twelve is below one in ten

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from privacy_plugin.sources import SqlTable
+from tests.certificates import TEST_KEY
 from tests.orchestration.markers import DISEASE, MARKERS, NAME, marked_rows, written_down
 from tests.orchestration.pipeline import Pipeline, anonymizing, errors, unsafe_rows, with_the_table_as_it_is
 
@@ -64,14 +65,14 @@ def test_a_run_configuration_cannot_show_the_signing_key(
     """A run configuration may replace a value of a resource by any environment variable."""
     caplog.set_level(logging.DEBUG)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", f"{NAME}, which is the key")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
     marked(pipeline)
     assert pipeline.run("anonymized").success
     asking = {"resources": {"certificates": {"config": {field: {"env": "PRIVACY_PLUGIN_KEY"}}}}}
     for selected in ("anonymized", "release"):
         refused = pipeline.run(selected, run_config=asking)
         assert "names another folder of certificates and reports than the definitions" in errors(refused)
-    assert NAME not in written_down(pipeline, caplog)
+    assert TEST_KEY not in written_down(pipeline, caplog)
     assert pipeline.run("release").success
 
 

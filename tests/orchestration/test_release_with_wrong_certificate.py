@@ -9,6 +9,7 @@ import pytest
 from privacy_plugin.orchestration import build_release_asset
 from privacy_plugin.orchestration.resources import file_name
 from privacy_plugin.policy.policy import Policy
+from tests.certificates import TEST_KEY
 from tests.orchestration.pipeline import (
     Pipeline,
     judging,
@@ -69,7 +70,7 @@ def test_a_changed_certificate_is_rejected(pipeline: Pipeline, content: dict[str
 def test_a_certificate_signed_with_another_key_is_rejected(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     judging(pipeline)
     assert pipeline.run("judged").success
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "quite another key, long enough")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY[::-1])
     refuses(pipeline, "signed with another key")
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from privacy_plugin.policy.policy import Policy
+from tests.certificates import TEST_KEY
 from tests.orchestration.pipeline import (
     Pipeline,
     gate_and_release,
@@ -60,7 +61,7 @@ def test_a_check_that_raises_closes_the_gate(pipeline: Pipeline, monkeypatch: py
     assert not result.success
     assert not released(result)
     monkeypatch.undo()
-    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", "the tests' own key, long enough")
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
     refuses(pipeline, "is closed", "RuntimeError")
     assert "MARKER-VALUE" not in the_certificate(pipeline).read_text()
 

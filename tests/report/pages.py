@@ -9,6 +9,7 @@ import privacy_plugin as pp
 from privacy_plugin.gate.certificate import Certificate, issue
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.plan import Plan
+from tests.certificates import KEYS
 
 MARKERS = ("zqmarkerplace", "zqmarkerillness", "zqmarkerperson")
 
@@ -53,7 +54,7 @@ def judged(rules: pp.Policy) -> tuple[Verdict, Verdict, Plan, Certificate]:
     after = rules.judge(plan.apply(frame, keep=rules.rules.released), fingerprint=True)
     assert not before.passed
     assert after.passed
-    return before, after, plan, issue(after, key=b"a key for tests only")
+    return before, after, plan, issue(after, keys=KEYS)
 
 
 class Page(HTMLParser):

@@ -16,6 +16,7 @@ from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.report import findings as findings_section
 from privacy_plugin.report import render_report, write_report
 from privacy_plugin.report.markup import element
+from tests.certificates import KEYS
 from tests.report.pages import MARKERS, Page, judged, people, policy
 
 Judged = tuple[Verdict, Verdict, Plan, Certificate]
@@ -246,7 +247,7 @@ def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged)
         render_report(policy=other, verdicts=[("as it is", found[0])])
     with pytest.raises(ParameterError, match="at least one verdict"):
         render_report(policy=rules, verdicts=[])
-    foreign = Certificate(content={**found[3].content, "policy_digest": "0"}, signature="0")
+    foreign = replace(found[3], payload=found[3].payload.replace(rules.digest.encode(), b"0"))
     with pytest.raises(ParameterError, match="certificate was issued under another policy"):
         render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=foreign)
 
@@ -254,7 +255,7 @@ def test_verdicts_of_another_policy_are_refused(rules: pp.Policy, found: Judged)
 def test_a_refusal_does_not_certify_a_release(rules: pp.Policy, found: Judged) -> None:
     from privacy_plugin.gate.certificate import issue
 
-    refusal = issue(found[0], key=b"a key for tests only")
+    refusal = issue(found[0], keys=KEYS)
     text = Page(render_report(policy=rules, verdicts=[("as it is", found[0])], certificate=refusal)).text
     assert "refused: nothing may be released" in text
 
@@ -272,7 +273,6 @@ def test_a_file_is_written_whole_or_not_at_all(rules: pp.Policy, found: Judged, 
 def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
     from privacy_plugin.gate.certificate import issue
 
-    key = b"0123456789abcdef"
     columns = {"name": "unit", "age": "quasi_identifier"}
     everybody = pd.DataFrame({"name": ["a", "b"], "age": [30, 30]})
     by_people = pp.Policy.from_dict(
@@ -287,7 +287,7 @@ def test_the_certificate_shows_all_that_a_release_looks_at_again() -> None:
         (by_people, whose, "people_fingerprint", whose.people_fingerprint),
         (compared, among, "population_fingerprint", among.population_fingerprint),
     ):
-        certificate = issue(verdict, key=key)
+        certificate = issue(verdict, keys=KEYS)
         page = Page(render_report(policy=asked, verdicts=[("judged", verdict)], certificate=certificate))
         assert certificate.content[name]["digest"] in page.text
         assert looked_at is not None
