@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import dagster as dg
 
@@ -12,6 +12,7 @@ from privacy_plugin.description import ColumnLevel
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.deals import KeptDeal
 from privacy_plugin.orchestration.resources import file_name, open_ledger
+from privacy_plugin.orchestration.standard_arguments import AssetArguments
 from privacy_plugin.orchestration.upstream import Asset, build_population
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import sql_table
@@ -29,11 +30,10 @@ def build_anonymized_asset(
     population_table: str | None = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     partition_column: str | None = None,
-    group_name: str | None = None,
-    automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
     certificates: str = "certificates",
     ledger: str = "ledger",
+    **standard: Unpack[AssetArguments],
 ) -> dg.AssetsDefinition:
     """Build an asset that is its upstream, anonymized by the method of the policy.
 
@@ -83,9 +83,8 @@ def build_anonymized_asset(
         target=target,
         partitions_def=partitions_def,
         partition_column=partition_column,
-        group_name=group_name,
-        automation_condition=automation_condition,
         warehouse=warehouse,
+        standard=standard,
         resources=[certificates, *([ledger] if method.spends_budget else [])],
         population=build_population(population, population_table, warehouse),
         made_parts=method.tables,

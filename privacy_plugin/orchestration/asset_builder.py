@@ -10,6 +10,13 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.error_redaction import redact_errors
 from privacy_plugin.orchestration.partitions import RunContext, partition_key
 from privacy_plugin.orchestration.resources import table_name
+from privacy_plugin.orchestration.standard_arguments import (
+    AssetArguments,
+    require_known,
+    require_one_partition_per_run,
+    require_upstream_backfill,
+    with_prefix,
+)
 from privacy_plugin.orchestration.upstream import Asset, Upstream, asset_key, build_upstream, choose_partitions
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import bundle_targets
@@ -43,9 +50,8 @@ def build_asset(
     target: str | None,
     partitions_def: dg.PartitionsDefinition[Any] | None,
     partition_column: str | None,
-    group_name: str | None,
-    automation_condition: dg.AutomationCondition[Any] | None,
     warehouse: str,
+    standard: AssetArguments,
     resources: Iterable[str] = (),
     population: Upstream | None = None,
     parts: Iterable[str] = (),
@@ -55,8 +61,15 @@ def build_asset(
 
     Errors are redacted: a message of `activity` never quotes the data. `parts` and `made_parts` name the tables that
     are read and made, if there are several (see `Rules.tables`).
+    `standard` are arguments of `dg.asset`, which are passed on. A backfill policy with several partitions in one run
+    raises an error: every partition has its own verdict.
     """
-    key, partitions = asset_key(name), choose_partitions(asset, partitions_def)
+    require_known(standard, AssetArguments, builder="this asset")
+    given: dict[str, Any] = {argument: value for argument, value in standard.items() if value is not None}
+    key = with_prefix(asset_key(name), given.pop("key_prefix", None))
+    partitions = choose_partitions(asset, partitions_def)
+    require_one_partition_per_run(given.get("backfill_policy"), owner=f"the asset {key.to_user_string()!r}")
+    require_upstream_backfill(asset, partitions)
     reads = build_upstream(
         asset,
         argument="data",
@@ -70,18 +83,6 @@ def build_asset(
     target_name = _check_target(target, key=key, reads=reads, partitions=partitions)
     inputs = [reads] if population is None else [reads, population]
 
-    @dg.asset(
-        key=key,
-        deps=[dep for upstream in inputs for dep in upstream.deps],
-        ins={argument: loaded for upstream in inputs for argument, loaded in upstream.ins.items()},
-        required_resource_keys={*resources, *(resource for upstream in inputs for resource in upstream.resources)},
-        partitions_def=partitions,
-        group_name=group_name,
-        automation_condition=automation_condition,
-        description=description,
-        metadata={} if reads.table is None else {"dagster/table_name": target_name},
-        kinds={"privacy"},
-    )
     def materialize(context: dg.AssetExecutionContext, **loaded: Any) -> dg.MaterializeResult[Any]:
         with redact_errors(activity):
             partition = partition_key(context, partitions)
@@ -98,7 +99,19 @@ def build_asset(
         stored = {} if run.target is None else _stored_tables(run.target, parts_made, database=reads.table is not None)
         return _materialize_result(made, reads=reads, target=stored or run.target, metadata={**metadata, **stored})
 
-    return materialize
+    decorate = dg.asset(
+        key=key,
+        deps=[*(dep for upstream in inputs for dep in upstream.deps), *given.pop("deps", ())],
+        ins={argument: loaded for upstream in inputs for argument, loaded in upstream.ins.items()},
+        required_resource_keys={*resources, *(resource for upstream in inputs for resource in upstream.resources)},
+        partitions_def=partitions,
+        description=given.pop("description", description),
+        metadata={**given.pop("metadata", {}), **({} if reads.table is None else {"dagster/table_name": target_name})},
+        kinds=given.pop("kinds", {"privacy"}),
+        **given,
+    )
+    built: dg.AssetsDefinition = decorate(materialize)
+    return built
 
 
 def _check_target(given: str | None, *, key: dg.AssetKey, reads: Upstream, partitions: Any) -> str | None:

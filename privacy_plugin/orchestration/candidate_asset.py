@@ -1,13 +1,14 @@
 """An asset that is its upstream without the identifier columns, otherwise unchanged."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import dagster as dg
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.standard_arguments import AssetArguments
 from privacy_plugin.orchestration.upstream import Asset
 from privacy_plugin.policy.policy import Policy
 
@@ -21,9 +22,8 @@ def build_candidate_asset(
     target: str | None = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     partition_column: str | None = None,
-    group_name: str | None = None,
-    automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
+    **standard: Unpack[AssetArguments],
 ) -> dg.AssetsDefinition:
     """Build the table that a pipeline without privacy gate would release: without identifier columns.
 
@@ -50,7 +50,6 @@ def build_candidate_asset(
         target=target,
         partitions_def=partitions_def,
         partition_column=partition_column,
-        group_name=group_name,
-        automation_condition=automation_condition,
         warehouse=warehouse,
+        standard=standard,
     )

@@ -56,7 +56,12 @@ _SCHEMA = dg.TableSchema(
 
 
 def check_results(
-    asset: dg.AssetKey, policy: Policy, verdict: Verdict, *, common: Mapping[str, Any]
+    asset: dg.AssetKey,
+    policy: Policy,
+    verdict: Verdict,
+    *,
+    common: Mapping[str, Any],
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> list[dg.AssetCheckResult]:
     """Return the results of a verdict: the structure first, then every requirement."""
     shared = {"verdict": verdict_table(verdict), **common}
@@ -65,7 +70,7 @@ def check_results(
     findings = dict(zip(names, verdict.findings, strict=False))
     for name in names:
         results.append(_requirement_result(asset, name, findings.get(name), shared))
-    return results
+    return [result._replace(severity=severity) for result in results]
 
 
 def evidence_metadata(

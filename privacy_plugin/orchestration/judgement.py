@@ -17,6 +17,8 @@ from privacy_plugin.orchestration.check_results import GREAT_EXPECTATIONS
 from privacy_plugin.orchestration.error_redaction import redact_errors, redacted_message
 from privacy_plugin.orchestration.resources import CertificateStoreResource
 from privacy_plugin.policy.policy import Policy
+from privacy_plugin.sources import open_source
+from privacy_plugin.sources.without_columns import WithoutColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,22 @@ def _judge(
         )
         return refusal, (None, None)
     return verdict, (data, population)
+
+
+def observe(policy: Policy, read: Callable[[], tuple[Any, Any]]) -> tuple[Verdict, tuple[str, ...]]:
+    """Judge what `read` returns without its identifier columns; return the verdict and those columns.
+
+    Nothing is recorded, and the verdict has no fingerprint, so that no certificate can be made of it.
+    """
+    ignored: tuple[str, ...] = ()
+    try:
+        data, population = read()
+        source = open_source(data)
+        ignored = tuple(name for name in policy.rules.columns("identifier") if name in source.columns)
+        return policy.judge(WithoutColumns(source, ignored), population=population), ignored
+    except Exception as problem:  # noqa: BLE001  an observation never fails a run; a message may quote the data
+        message = f"the table could not be measured: {redacted_message(problem)}"
+        return Verdict(dataset=policy.dataset, policy_digest=policy.digest, problems=(message,)), ignored
 
 
 def _write_report(

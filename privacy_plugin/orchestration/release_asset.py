@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import dagster as dg
 
@@ -13,6 +13,7 @@ from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.deals import require_first_deal
 from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
+from privacy_plugin.orchestration.standard_arguments import AssetArguments, with_gate_tag
 from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
@@ -42,11 +43,10 @@ def build_release_asset(
     population_table: str | None = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     partition_column: str | None = None,
-    group_name: str | None = None,
-    automation_condition: dg.AutomationCondition[Any] | None = None,
     warehouse: str = "warehouse",
     certificates: str = "certificates",
     ledger: str = "ledger",
+    **standard: Unpack[AssetArguments],
 ) -> dg.AssetsDefinition:
     """Build the release of an asset whose gate `build_privacy_checks` built, with the same policy and partitions.
 
@@ -103,9 +103,8 @@ def build_release_asset(
         target=target,
         partitions_def=partitions_def,
         partition_column=partition_column,
-        group_name=group_name,
-        automation_condition=automation_condition,
         warehouse=warehouse,
+        standard={**standard, "op_tags": with_gate_tag(standard.get("op_tags"))},
         resources=[certificates, *([] if needed_ledger is None else [needed_ledger])],
         population=None if others is None else replace(others, awaited=False),
         parts=loaded.rules.tables,
