@@ -28,7 +28,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 RUN = {
     ("README.md", "python"): 3,
     ("README.md", "yaml"): 1,
-    ("operating.md", "python"): 1,
+    ("operating.md", "python"): 3,
     ("operating.md", "yaml"): 1,
     ("policy.md", "yaml"): 3,
     ("randomized-releases.md", "yaml"): 2,
@@ -250,7 +250,9 @@ def test_the_pipeline_of_the_readme(folder: Path) -> None:
 
 
 def test_the_partitions_of_the_night(folder: Path) -> None:
-    (pipeline,) = blocks(ROOT / "docs" / "operating.md", "python")
+    observed, guards, pipeline = blocks(ROOT / "docs" / "operating.md", "python")
+    assert not any(spec.blocking for spec in run([observed])["observed"].check_specs)
+    assert "dashboard" in run([guards])
     with duckdb.connect("warehouse.duckdb") as connection:
         for clinic in ("north", "south"):
             connection.execute(f"CREATE TABLE visits_{clinic} AS FROM read_csv('visits.csv', all_varchar = true)")

@@ -12,6 +12,7 @@ except ModuleNotFoundError as problem:
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.candidate_asset import build_candidate_asset
 from privacy_plugin.orchestration.component import PrivacyGateComponent
+from privacy_plugin.orchestration.gate_guard import GatedIOManager, build_gated_io_manager, require_open_gate
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
 from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
@@ -19,11 +20,14 @@ from privacy_plugin.orchestration.resources import BudgetLedgerResource, Certifi
 __all__ = [
     "BudgetLedgerResource",
     "CertificateStoreResource",
+    "GatedIOManager",
     "PrivacyGateComponent",
     "WarehouseResource",
     "build_anonymized_asset",
     "build_candidate_asset",
+    "build_gated_io_manager",
     "build_privacy_checks",
     "build_release_asset",
+    "require_open_gate",
     "when_gate_passed",
 ]

@@ -68,7 +68,8 @@ def build_asset(
     given: dict[str, Any] = {argument: value for argument, value in standard.items() if value is not None}
     key = with_prefix(asset_key(name), given.pop("key_prefix", None))
     partitions = choose_partitions(asset, partitions_def)
-    require_one_partition_per_run(given.get("backfill_policy"), owner=f"the asset {key.to_user_string()!r}")
+    if partitions is not None:
+        require_one_partition_per_run(given.get("backfill_policy"), owner=f"the asset {key.to_user_string()!r}")
     require_upstream_backfill(asset, partitions)
     reads = build_upstream(
         asset,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 import dagster as dg
 from dagster.components.component_scaffolding import scaffold_component
@@ -14,6 +14,7 @@ from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
 from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
+from privacy_plugin.orchestration.standard_arguments import AssetArguments, CheckArguments
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources.sql.connections import resolve_url
@@ -55,6 +56,52 @@ class PartitionsModel(dg.Model, dg.Resolvable):
         if not value or surplus:
             wrong = f"remove {', '.join(surplus)}" if surplus else f"add {name}"
             raise ParameterError(f"{self.type} partitions take {name}; {wrong}")
+
+
+class RetryModel(dg.Model, dg.Resolvable):
+    """How often Dagster tries a step again."""
+
+    max_retries: int = Field(default=1, description="How often a failed step is tried again")
+    delay: float | None = Field(default=None, description="Seconds before each retry")
+
+
+class AssetAttributesModel(dg.Model, dg.Resolvable):
+    """Standard arguments of Dagster for the assets that the component makes."""
+
+    key_prefix: Sequence[str] | None = Field(default=None, description="Prefix of the keys of the made assets")
+    tags: dict[str, str | int | float | bool] | None = Field(default=None, description="Tags of the assets")
+    owners: Sequence[str] | None = Field(default=None, description="Owners: e-mail addresses, or team:name")
+    kinds: Sequence[str] | None = Field(default=None, description="Kinds, at most three; default: privacy")
+    metadata: dict[str, Any] | None = Field(default=None, description="Metadata of the assets")
+    deps: Sequence[str] | None = Field(default=None, description="More assets that must be materialized first")
+    code_version: str | int | float | None = Field(default=None, description="Version of the code")
+    retry_policy: RetryModel | None = Field(default=None, description="Retries; also of the checks")
+    pool: str | None = Field(default=None, description="Concurrency pool; also of the checks")
+
+    def arguments(
+        self, *, group_name: str | None, automation_condition: dg.AutomationCondition[Any] | None
+    ) -> AssetArguments:
+        """Return the arguments of the builders of assets."""
+        given: dict[str, Any] = {name: getattr(self, name) for name in type(self).model_fields}
+        given["tags"] = None if self.tags is None else {name: str(value) for name, value in self.tags.items()}
+        given["code_version"] = None if self.code_version is None else str(self.code_version)
+        given["kinds"] = None if self.kinds is None else set(self.kinds)
+        given["deps"] = None if self.deps is None else [dg.AssetKey.from_user_string(dep) for dep in self.deps]
+        given["retry_policy"] = self._retry_policy()
+        given |= {"group_name": group_name, "automation_condition": automation_condition}
+        return cast(AssetArguments, given)
+
+    def check_arguments(self, automation_condition: dg.AutomationCondition[Any] | None) -> CheckArguments:
+        """Return the arguments that checks take too."""
+        return {
+            "retry_policy": self._retry_policy(),
+            "pool": self.pool,
+            "automation_condition": automation_condition,
+        }
+
+    def _retry_policy(self) -> dg.RetryPolicy | None:
+        given = self.retry_policy
+        return None if given is None else dg.RetryPolicy(max_retries=given.max_retries, delay=given.delay)
 
 
 _ATTRIBUTES = {
@@ -174,6 +221,16 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         default=False, description="Anonymize, judge and release automatically when the source has new data"
     )
     group_name: str | None = Field(default=None, description="The group of the assets")
+    asset_attributes: AssetAttributesModel | None = Field(
+        default=None,
+        description="Standard arguments of Dagster for the anonymized asset and the release: tags, owners, kinds, "
+        "metadata, key_prefix, deps, code_version, retry_policy, pool",
+    )
+    observe_source: bool = Field(
+        default=False,
+        description="Also measure the source table as it is, with warnings that block nothing; needs an anonymized "
+        "table",
+    )
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
@@ -203,39 +260,68 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             folder = str(root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
         partitions = None if self.partitions_def is None else self.partitions_def.definition()
-        assets = self._build_anonymized(policy, names, partitions)
+        attributes = self.asset_attributes or AssetAttributesModel()
+        assets = self._build_anonymized(policy, names, partitions, attributes)
         judged = self.anonymized_table or self.source_table
+        judged_key = assets[0].key if assets else table_key(judged)
         gate_partition_column = None if self.anonymized_table else self.partition_column
+        # Runs of an anonymized asset include its checks. With a condition of their own Dagster would start the checks
+        # in a second run, before the table exists, and leave them out of a retry.
+        own_condition = dg.AutomationCondition.eager() if self.automatic and not assets else None
         gate = build_privacy_checks(
-            asset=table_key(judged),
+            asset=judged_key,
             policy=policy,
             table=judged,
             population_table=self.population_table,
             partitions_def=partitions,
             partition_column=gate_partition_column,
             via=self.via,
-            # Runs of an anonymized asset include its checks. With a condition of their own Dagster would start the
-            # checks in a second run, before the table exists, and leave them out of a retry.
-            automation_condition=dg.AutomationCondition.eager() if self.automatic and not assets else None,
             **names,
+            **attributes.check_arguments(own_condition),
         )
         release = build_release_asset(
             name=table_key(self.release_table),
-            asset=table_key(judged),
+            asset=judged_key,
             policy=policy,
             table=judged,
             target=self.release_table,
             population_table=self.population_table,
             partitions_def=partitions,
             partition_column=gate_partition_column,
-            group_name=self.group_name,
-            automation_condition=when_gate_passed() if self.automatic else None,
             **names,
+            **attributes.arguments(
+                group_name=self.group_name, automation_condition=when_gate_passed() if self.automatic else None
+            ),
         )
-        return dg.Definitions(assets=[*assets, release], asset_checks=[gate], resources=resources)
+        checks = [gate, *self._build_observation(policy, names, partitions)]
+        return dg.Definitions(assets=[*assets, release], asset_checks=checks, resources=resources)
+
+    def _build_observation(
+        self, policy: Policy, names: _ResourceNames, partitions: dg.PartitionsDefinition[Any] | None
+    ) -> list[dg.AssetChecksDefinition]:
+        if not self.observe_source:
+            return []
+        if self.anonymized_table is None:
+            raise ParameterError("observe_source needs anonymized_table: without it, the gate judges the source")
+        return [
+            build_privacy_checks(
+                asset=table_key(self.source_table),
+                policy=policy,
+                table=self.source_table,
+                population_table=self.population_table,
+                partitions_def=partitions,
+                partition_column=self.partition_column,
+                mode="observe",
+                warehouse=names["warehouse"],
+            )
+        ]
 
     def _build_anonymized(
-        self, policy: Policy, names: _ResourceNames, partitions: dg.PartitionsDefinition[Any] | None
+        self,
+        policy: Policy,
+        names: _ResourceNames,
+        partitions: dg.PartitionsDefinition[Any] | None,
+        attributes: AssetAttributesModel,
     ) -> list[dg.AssetsDefinition]:
         if self.anonymized_table is None:
             return []
@@ -249,9 +335,11 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
                 population_table=self.population_table,
                 partitions_def=partitions,
                 partition_column=self.partition_column,
-                group_name=self.group_name,
-                automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
                 **names,
+                **attributes.arguments(
+                    group_name=self.group_name,
+                    automation_condition=dg.AutomationCondition.eager() if self.automatic else None,
+                ),
             )
         ]
 
