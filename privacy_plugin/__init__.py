@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from privacy_plugin.anonymizers.audit_mechanism import audit_mechanism
     from privacy_plugin.anonymizers.bucketization.bucketize import bucketize
     from privacy_plugin.anonymizers.epsilon_safe.epsilon_safe_lattice import epsilon_safe_lattice
     from privacy_plugin.anonymizers.epsilon_safe.good_node_probabilities import good_node_probabilities
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from privacy_plugin.frequency.hierarchy_files import read_hierarchy, write_hierarchy
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.gate.verdict import Verdict
-    from privacy_plugin.generalization.generalize import generalize
+    from privacy_plugin.generalization.generalize import generalize, loss_against_k
     from privacy_plugin.generalization.generalize_locally import generalize_locally
     from privacy_plugin.generalization.local_plan import LocalPlan
     from privacy_plugin.generalization.plan import Plan, load_plan
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.measurement import Measurement
     from privacy_plugin.metrics.presence.delta_presence import DeltaPresence, presence_bounds
     from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
+    from privacy_plugin.metrics.privacy_score.dowker_complex import dowker_complex
     from privacy_plugin.metrics.privacy_score.result import PrivacyScore
     from privacy_plugin.metrics.repeated_records import RepeatedRecords
     from privacy_plugin.metrics.unique_itemsets import UniqueItemsets
@@ -95,10 +97,12 @@ _HOMES = {
     "BudgetLedger": "ledger",
     "audit_channel": "measuring.audits",
     "audit_generated": "measuring.audits",
+    "audit_mechanism": "anonymizers.audit_mechanism",
     "bucketize": "anonymizers.bucketization.bucketize",
     "count_dependence": "metrics.dependence.channel",
     "date_hierarchy": "frequency.hierarchy_builders",
     "disclosure_of_given_knowledge": "measuring.given_knowledge",
+    "dowker_complex": "metrics.privacy_score.dowker_complex",
     "epsilon_dependence": "metrics.dependence.channel",
     "epsilon_safe_lattice": "anonymizers.epsilon_safe.epsilon_safe_lattice",
     "fill_holes": "anonymizers.repair.score_repair",
@@ -110,6 +114,7 @@ _HOMES = {
     "histogram_dependence": "metrics.dependence.channel",
     "interval_hierarchy": "frequency.hierarchy_builders",
     "load_plan": "generalization.plan",
+    "loss_against_k": "generalization.generalize",
     "mask_hierarchy": "frequency.hierarchy_builders",
     "multidimensional_presence": "anonymizers.multidimensional_presence",
     "population_marginals": "measuring.measure",
@@ -167,10 +172,12 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "Verdict",
     "audit_channel",
     "audit_generated",
+    "audit_mechanism",
     "bucketize",
     "count_dependence",
     "date_hierarchy",
     "disclosure_of_given_knowledge",
+    "dowker_complex",
     "epsilon_dependence",
     "epsilon_safe_lattice",
     "fill_holes",
@@ -182,6 +189,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "histogram_dependence",
     "interval_hierarchy",
     "load_plan",
+    "loss_against_k",
     "mask_hierarchy",
     "multidimensional_presence",
     "population_marginals",

@@ -16,7 +16,7 @@ class GeneralizeMethod(RecodingMethod):
     function = generalize
     supplied = (
         *("data", "hierarchies", "requirements", "sensitive", "attributes", "population", "unit"),
-        *("search", "progress", "reveal"),
+        *("progress", "reveal"),
     )
     makes = "plan"
     doing = "searching for the least generalization that meets the policy"

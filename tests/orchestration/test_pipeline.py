@@ -36,7 +36,10 @@ def metadata(result: dg.ExecuteInProcessResult, node: str) -> dict[str, Any]:
     }
 
 
-def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline: Pipeline) -> None:
+@pytest.mark.parametrize("method", ["generalize", "generalize_locally"])
+def test_a_table_is_generalized_judged_and_released_in_the_database(any_pipeline: Pipeline, method: str) -> None:
+    given = policy_dict(anonymize={"method": method, "max_suppression": 0.1})
+    any_pipeline.policy = Policy.from_dict(given)
     result = anonymizing(any_pipeline).run()
     assert result.success, errors(result)
     assert outcome(result) == dict.fromkeys(CHECKS, True)
