@@ -95,7 +95,7 @@ def test_a_missing_database_file_is_not_created(folder: Path, run: Run) -> None:
 
 
 def test_an_unexpected_error_is_reduced_to_its_type(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stumble(*_: object) -> None:
+    def stumble(*_: object, **__: object) -> None:
         raise RuntimeError("zqsecret")
 
     monkeypatch.setattr(inputs, "open_input", stumble)
@@ -105,7 +105,7 @@ def test_an_unexpected_error_is_reduced_to_its_type(folder: Path, run: Run, monk
 
 
 def test_an_interrupt_has_its_own_exit_code(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(inputs, "open_input", stop)

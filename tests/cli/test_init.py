@@ -99,7 +99,7 @@ def test_a_proposal_is_closed_until_it_is_reviewed(tmp_path: Path, visits: pd.Da
 def test_every_proposed_role_has_a_reason(visits: pd.DataFrame) -> None:
     text = policy_text(propose(visits, dataset="visits"))
     assert (
-        "method: generalize_locally  # or generalize, multidimensional_presence, epsilon_safe_lattice, synthesize"
+        "method: generalize_locally  # or generalize, multidimensional_presence, bucketize, epsilon_safe_lattice"
         in text
     )
     entries = yaml.safe_load(text)["columns"]
