@@ -1,6 +1,7 @@
 """The Great Expectations expectations of privacy_plugin, one a metric; the code is in `privacy_plugin/expectations`."""
 
 from privacy_plugin.expectations import (
+    ExpectTableAttributeRiskToBeAtMost,
     ExpectTableColumnsToMatchPolicy,
     ExpectTableCompressionDifferenceToBeAtMost,
     ExpectTableDeltaPresenceToBeBetween,
@@ -24,6 +25,7 @@ from privacy_plugin.expectations import (
 )
 
 __all__ = [
+    "ExpectTableAttributeRiskToBeAtMost",
     "ExpectTableColumnsToMatchPolicy",
     "ExpectTableCompressionDifferenceToBeAtMost",
     "ExpectTableDeltaPresenceToBeBetween",

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from privacy_plugin.sources import frequency_table, sql_table
 
     # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
+    attribute_risk: Callable[..., Measurement]
     compression_difference: Callable[..., CompressionDifference]
     delta_presence: Callable[..., DeltaPresence]
     itemset_difference: Callable[..., ItemsetDifference]
@@ -136,6 +137,7 @@ _HOMES = {
 
 # Metrics are functions of frequency tables; here they take any data.
 _METRICS = (
+    "attribute_risk",
     "compression_difference",
     "delta_presence",
     "itemset_difference",

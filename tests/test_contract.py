@@ -66,6 +66,7 @@ def wanted_fields(metric: Metric) -> dict[str, Any]:
         fields[name] = ... if option.default is inspect.Parameter.empty else option.default
     if metric.counts_people:
         fields["unit"] = None
+        fields["count"] = None
     if metric.needs_population:
         fields["population"] = ...
     return fields | dict.fromkeys(_FITTING[metric.safer])

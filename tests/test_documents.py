@@ -34,6 +34,8 @@ RUN = {
     ("randomized-releases.md", "yaml"): 2,
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
+    ("rows-and-people.md", "python"): 1,
+    ("rows-and-people.md", "yaml"): 1,
     ("which-metric.md", "python"): 1,
     ("which-metric.md", "yaml"): 1,
 }
@@ -276,3 +278,10 @@ def test_the_python_of_which_metric() -> None:
     names = run(blocks(ROOT / "docs" / "which-metric.md", "python"))
     assert 0 < names["found"].value < 1
     assert names["found"].suppressed_share == 0.25
+
+
+def test_rows_and_people() -> None:
+    run(blocks(ROOT / "docs" / "rows-and-people.md", "python"))
+    (part,) = blocks(ROOT / "docs" / "rows-and-people.md", "yaml")
+    rest = {"dataset": "visits", "requirements": [{"attribute_risk": {"at_most": 0.5}}]}
+    assert pp.Policy.from_dict({**yaml.safe_load(part), **rest}).count == "sequences"

@@ -167,7 +167,7 @@ def test_gates_as_documented(data, tmp_path):
 
 def test_signatures_are_those_of_the_metrics():
     assert list(inspect.signature(pp.l_diversity).parameters) == [
-        "data", "quasi_identifiers", "sensitive", "variant", "c",
+        "data", "quasi_identifiers", "sensitive", "variant", "c", "separator", "unit", "count",
     ]  # fmt: skip
     assert "unit" in inspect.signature(pp.k_anonymity).parameters
     assert pp.k_anonymity.__doc__.startswith("Return the size of the smallest class")

@@ -39,7 +39,7 @@ from privacy_plugin.sources import open_source
 from privacy_plugin.sources.population_join import open_snapshots
 
 # Arguments of an expectation that are neither a limit nor an option of the metric.
-_INPUTS = ("unit", "population")
+_INPUTS = ("unit", "count", "population")
 
 
 def metric_name(definition: Metric) -> str:
@@ -96,7 +96,9 @@ def _judge_batch(
             tables = Tables(source)
             tables.count_rows()
             population = None if others is None else Tables(others)
-            found = requirement.judge(tables, unit=arguments.get("unit"), population=population, **roles)
+            found = requirement.judge(
+                tables, unit=arguments.get("unit"), count=arguments.get("count"), population=population, **roles
+            )
         return replace(found, reason=found.reason + describe_scope(engine, domain))
     except PrivacyPluginError as problem:
         reason = str(problem)
@@ -111,11 +113,11 @@ WITHHELD = "withheld"
 class PrivacyExpectation(BatchExpectation):
     """A requirement as an expectation.
 
-    A subclass names its `metric` and declares the fields: the metric's roles and options, `unit` where it counts
-    people, `population` where it compares with one, and the limits that fit (`at_least` and `above` where higher is
-    safer, `at_most` and `below` where lower is, or `between`), of which exactly one must be given. Values are never
-    converted: 2.7 and "5" are rejected as numbers of people. Any field may be {"$PARAMETER": "name"}; the value at run
-    time is checked by the same rules.
+    A subclass names its `metric` and declares the fields: the metric's roles and options, `unit` and `count` where
+    it counts people, `population` where it compares with one, and the limits that fit (`at_least` and `above` where
+    higher is safer, `at_most` and `below` where lower is, or `between`), of which exactly one must be given. Values are
+    never converted: 2.7 and "5" are rejected as numbers of people. Any field may be {"$PARAMETER": "name"}; the value
+    at run time is checked by the same rules.
     """
 
     metric: ClassVar[str] = ""
@@ -156,7 +158,7 @@ class PrivacyExpectation(BatchExpectation):
     def _check_fields(cls, values: dict[str, Any]) -> dict[str, Any]:
         definition = cls.definition()
         for name in values:
-            if name not in (*cls.__fields__, *KINDS, "unit"):  # limits and units have their own messages below
+            if name not in (*cls.__fields__, *KINDS, "unit", "count"):  # limits and units have their own messages below
                 raise ParameterError(unknown_name(f"field of {cls.__name__}", name, cls.success_keys))
         given = {name: values[name] for name in cls.success_keys if values.get(name) is not None}
         deferred = {name: value for name, value in given.items() if is_parameter(value)}

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Hierarchies, Pair, Population
+from privacy_plugin.expectations.fields import Column, Columns, Count, Hierarchies, Pair, Population
 
 
 class ExpectTableDeltaPresenceToBeBetween(PrivacyExpectation):
@@ -22,4 +22,6 @@ class ExpectTableDeltaPresenceToBeBetween(PrivacyExpectation):
     quasi_identifiers: Columns
     population: Population
     hierarchies: Hierarchies = None
+    unit: Column | None = None
+    count: Count = None
     between: Pair = None

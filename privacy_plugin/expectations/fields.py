@@ -24,6 +24,9 @@ Ground = Literal["equal", "ordered"] | dict[str, Any]
 # {column: hierarchy as plain data}
 Hierarchies = dict[str, Any] | None
 
+# How people with several rows are counted
+Count = Literal["sequences", "people"] | Parameter | None
+
 # The name of a table or file, or {"table": ...}, {"file": ...}, {"data_source": ..., "asset": ...}
 Population = StrictStr | dict[str, Any]
 

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Parameter, Population
+from privacy_plugin.expectations.fields import Column, Columns, Count, Hierarchies, Number, Parameter, Population
 
 
 class ExpectTableJournalistRiskToBeAtMost(PrivacyExpectation):
@@ -24,5 +24,7 @@ class ExpectTableJournalistRiskToBeAtMost(PrivacyExpectation):
     variant: Literal["highest", "average", "share_at_risk"] | Parameter = "highest"
     threshold: Number = None
     hierarchies: Hierarchies = None
+    unit: Column | None = None
+    count: Count = None
     at_most: Number = None
     below: Number = None

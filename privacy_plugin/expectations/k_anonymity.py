@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Whole
+from privacy_plugin.expectations.fields import Column, Columns, Count, Whole
 
 
 class ExpectTableKAnonymityToBeAtLeast(PrivacyExpectation):
@@ -19,5 +19,6 @@ class ExpectTableKAnonymityToBeAtLeast(PrivacyExpectation):
 
     quasi_identifiers: Columns
     unit: Column | None = None
+    count: Count = None
     at_least: Whole = None
     above: Whole = None

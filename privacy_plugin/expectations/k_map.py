@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Hierarchies, Population, Whole
+from privacy_plugin.expectations.fields import Column, Columns, Count, Hierarchies, Population, Whole
 
 
 class ExpectTableKMapToBeAtLeast(PrivacyExpectation):
@@ -20,5 +20,7 @@ class ExpectTableKMapToBeAtLeast(PrivacyExpectation):
     quasi_identifiers: Columns
     population: Population
     hierarchies: Hierarchies = None
+    unit: Column | None = None
+    count: Count = None
     at_least: Whole = None
     above: Whole = None

@@ -2,8 +2,10 @@
 
 from typing import ClassVar, Literal
 
+from great_expectations.compatibility.pydantic import StrictStr
+
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 
 class ExpectTableLDiversityToBeAtLeast(PrivacyExpectation):
@@ -23,5 +25,8 @@ class ExpectTableLDiversityToBeAtLeast(PrivacyExpectation):
     sensitive: Column
     variant: Literal["distinct", "entropy", "recursive"] | Parameter = "distinct"
     c: Number = None
+    separator: StrictStr | Parameter | None = None
+    unit: Column | None = None
+    count: Count = None
     at_least: Number = None
     above: Number = None

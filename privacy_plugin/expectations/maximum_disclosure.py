@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from great_expectations.compatibility.pydantic import StrictInt
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 
 class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
@@ -25,5 +25,7 @@ class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
     sensitive: Column
     knowledge: StrictInt | Parameter
     attacker: Literal["implications", "negations"] | Parameter = "implications"
+    unit: Column | None = None
+    count: Count = None
     at_most: Number = None
     below: Number = None

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from great_expectations.compatibility.pydantic import StrictFloat, StrictInt, StrictStr
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Hierarchies, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Hierarchies, Number, Parameter
 
 
 class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
@@ -29,5 +29,7 @@ class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
     delta: list[StrictInt | StrictFloat | StrictStr] | Parameter
     hierarchies: Hierarchies = None
     coverage: Literal["reported", "required"] | Parameter = "reported"
+    unit: Column | None = None
+    count: Count = None
     at_least: Number = None
     above: Number = None

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 
 class ExpectTableReidentificationRiskToBeAtMost(PrivacyExpectation):
@@ -19,6 +19,7 @@ class ExpectTableReidentificationRiskToBeAtMost(PrivacyExpectation):
 
     quasi_identifiers: Columns
     unit: Column | None = None
+    count: Count = None
     variant: Literal["highest", "average", "share_at_risk"] | Parameter = "highest"
     threshold: Number = None
     at_most: Number = None

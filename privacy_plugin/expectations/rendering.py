@@ -50,6 +50,8 @@ def describe_requirement(definition: Metric, arguments: Mapping[str, Any]) -> tu
             sentence += f" must be {kind.replace('_', ' ')} {bound}"
     if "unit" in given:
         sentence += ", counting distinct " + _add_parameter(parameters, "unit", _format_field(given["unit"]))
+    if "count" in given:
+        sentence += " by " + _add_parameter(parameters, "count", _format_field(given["count"]))
     if "population" in given:
         named = _add_parameter(parameters, "population", _format_field(given["population"]))
         sentence += f", compared with the {definition.second_table} {named}"

@@ -57,8 +57,9 @@ def build_expectation(requirement: Requirement, policy: Policy, *, population: A
         "attributes": [*quasi_identifiers, *policy.rules.columns("sensitive")],
     }
     arguments = {name: columns for name, columns in roles.items() if name in definition.roles}
-    if policy.rules.unit is not None:
+    if policy.rules.unit is not None and definition.counts_people:
         arguments["unit"] = policy.rules.unit
+        arguments |= {"count": policy.rules.count} if policy.rules.count else {}
     if definition.needs_population:
         arguments["population"] = population if population is not None else policy.population
     arguments |= requirement.to_dict()[requirement.metric]

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Ground, Number
+from privacy_plugin.expectations.fields import Column, Columns, Count, Ground, Number
 
 
 class ExpectTableTClosenessToBeAtMost(PrivacyExpectation):
@@ -22,5 +22,7 @@ class ExpectTableTClosenessToBeAtMost(PrivacyExpectation):
     quasi_identifiers: Columns
     sensitive: Column
     ground: Ground = "equal"
+    unit: Column | None = None
+    count: Count = None
     at_most: Number = None
     below: Number = None

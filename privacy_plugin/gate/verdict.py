@@ -280,5 +280,6 @@ def _judge_requirements(rules: Rules, tables: Tables, population: Tables | None)
             attributes=(*quasi_identifiers, *rules.columns("sensitive")),
             population=population,
             unit=rules.unit,
+            count=rules.count,
         )
     return tuple(findings[number] for number in range(len(rules.requirements)))

@@ -341,18 +341,16 @@ def group_source(
         if not requirement.definition.counts_people:
             raise ParameterError(
                 f"{requirement.metric} is defined for one row per person and cannot count people by the unit column "
-                f"{unit!r}; aggregate the table to one row per person first"
+                f"{unit!r}; make one row a person with people: in the policy"
             )
     people = source.frequencies(columns, unit=unit)
     people.require_rows()
-    for requirement in requirements:  # some variants of a metric raise for people
-        requirement.definition.measure(people, quasi_identifiers=columns, **requirement.options)
     persons = source.frequencies([unit]).distinct
     if people.rows != persons:
         differing = [name for name in columns if source.frequencies([name], unit=unit).rows != persons]
         raise ParameterError(
             f"these columns differ between rows of the same {unit!r}: {', '.join(differing)}; when classes merge, one "
-            "person would count twice. Give each person one value, or make the column an identifier (dropped)"
+            "person would count twice. Make one row a person (people: in the policy), or make the column an identifier"
         )
     return replace(people, unit=None)
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.population import Population
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.ledger.accounts import account_of
+from privacy_plugin.measuring.people import WAYS_OUT, Counting, describe_one_row
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.presence.population_join import Hierarchies, one_meaning
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
@@ -46,6 +48,7 @@ class Tables:
         self._joined: dict[tuple[str, ...], tuple[Tables, Hierarchies, FrequencyTable, Population]] = {}
         self._rows: int | None = None
         self._values: dict[str, Dictionary] = {}
+        self._people: dict[str, int] = {}
 
     def count_rows(self) -> int:
         """Count the rows; from then on every grouping must account for all of them."""
@@ -64,6 +67,12 @@ class Tables:
         self._require_all(table.rows)
         self._grouped[tuple(columns)] = table
         return self._remembered(table)
+
+    def count_people(self, unit: str) -> int:
+        """Count the distinct values of the unit column, once."""
+        if unit not in self._people:
+            self._people[unit] = self.source.frequencies([unit]).distinct
+        return self._people[unit]
 
     def known_values(self, column: str) -> Dictionary | None:
         """Return all values of a column if a grouping has shown them already; the engine is not asked."""
@@ -120,10 +129,14 @@ def measure(
     *,
     population: Any = None,
     unit: str | None = None,
+    count: str | None = None,
     progress: Progress | None = None,
     **arguments: Any,
 ) -> Measurement:
     """Measure one metric on anything a source accepts (or on the `Tables` of one).
+
+    With `unit`, people are counted as `count` says: by "sequences" (the default) or by "people", see
+    `measuring.people`.
 
     `progress(share, steps)` is called from time to time by metrics that take long; others never call it. Without it,
     the function given to `reporting` is called.
@@ -137,28 +150,37 @@ def measure(
     if not metric.needs_ledger:
         require_columns(columns, columns, role=" and ".join(roles))
     if unit is not None and not metric.counts_people:
-        raise ParameterError(
-            f"{metric.name} is defined for one row per person; it cannot count people by the unit column {unit!r}. "
-            "Aggregate the table to one row per person first"
-        )
+        raise ParameterError(f"{describe_one_row(metric.name)}; {WAYS_OUT}")
+    if unit is None and count is not None:
+        raise ParameterError("count says how the people of a unit column are counted; add unit")
     tables = data if isinstance(data, Tables) else Tables(open_source(data))
     if unit is not None:
         require_column(unit, tables.source.columns, role="unit")
+        require_columns([*columns, unit], tables.source.columns, role="columns and unit")
+        counting = Counting(unit=unit, count=require_count(count or "sequences"))
     if metric.needs_ledger:  # a release is identified by all of its columns
         columns, options["account"] = list(tables.source.columns), account_of
     if not metric.needs_population:
         if population is not None:
             raise ParameterError(f"{metric.name} does not compare with a population; leave it out")
-        return metric.measure(tables.frequencies(columns, unit=unit), **roles, **options)
+        if unit is None:
+            return metric.measure(tables.frequencies(columns), **roles, **options)
+        table = counting.people_table(metric, tables, roles["quasi_identifiers"], roles.get("sensitive"))
+        return counting.describe(metric.measure(table, **roles, **options))
     if population is None:
         raise ParameterError(
             f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: give it as population, in the policy or "
             "as an argument (--population, population_table)"
         )
-    if unit is not None:  # a grouping of rows would be taken for one of people
-        raise ParameterError(f"{metric.name} compares rows with a second table and cannot count people by {unit!r}")
     others = population if isinstance(population, Tables) else Tables(open_source(population))
     wanted = [name for role in metric.compared_roles for name in _listed(roles[role])]
+    if unit is not None:
+        given = {
+            "population": counting.population_table(others, wanted),
+            **roles,
+            **options,
+        }
+        return counting.describe(metric.measure(counting.people_table(metric, tables, columns, None), **given))
     whole = metric.second_table != "population"  # an original is needed whole
     table, compared = tables.compared(others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"))
     return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
@@ -197,7 +219,8 @@ def public_function(name: str) -> Callable[..., Measurement]:
         if given.name != "account"
     ]
     roles = {name: role for role, name in metric.called.items()}
-    parameters = [data, *stated, *([unit] if metric.counts_people else [])]
+    count = inspect.Parameter("count", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)
+    parameters = [data, *stated, *([unit, count] if metric.counts_people else [])]
 
     @functools.wraps(metric.measure)
     def function(data: Any, **arguments: Any) -> Measurement:

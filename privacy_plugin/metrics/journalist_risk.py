@@ -35,6 +35,7 @@ def require_options(
     "person of a row: one over the people of the population that fit the row.",
     hides="An attacker who does know that a person is in the table: for that one the re-identification risk counts. "
     "An average hides the few who are at a much higher risk.",
+    counts_people="one_class",
     monotone=True,
     smallest=0,
     largest=1,

@@ -26,7 +26,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     hides="Whether those people share one secret: a class in which everybody has the same diagnosis is k-anonymous "
     "and still gives it away. Nor does it hold against an attacker who knows a column that is not declared a "
     "quasi-identifier, or who has an earlier release of the same people.",
-    counts_people=True,
+    counts_people="sizes",
     monotone=True,
     class_rule=class_condition,
     smallest=1,
@@ -35,8 +35,8 @@ def k_anonymity(table: FrequencyTable, *, quasi_identifiers: Sequence[str]) -> M
     """Return the size of the smallest class of people who are equal on all quasi-identifiers.
 
     k = min over classes of |class|. Samarati 2001, Sweeney 2002. A missing value is a category of its own, so a
-    row that alone has a missing value is a class of one; `*` is a value like any other. With a unit column a
-    class counts distinct people. Whole numbers, exact. Cost: one grouping of the distinct rows.
+    row that alone has a missing value is a class of one; `*` is a value like any other. With a unit column people
+    are counted, by `count` (`measuring.people`). Whole numbers, exact. Cost: one grouping of the distinct rows.
 
     >>> table = FrequencyTable.from_rows(["age"], [(30,), (30,), (None,)])
     >>> k_anonymity(table, quasi_identifiers=["age"]).value

@@ -24,6 +24,7 @@ from privacy_plugin.metrics.registry import metric
     "the table.",
     hides="An attacker who does know that a person is in the table: for that one k-anonymity counts. Nor does it hide "
     "a secret that all fitting people share.",
+    counts_people="one_class",
     monotone=True,
     smallest=1,
     check=require_hierarchies,

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable, Histograms
 from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.people_table import Members, PeopleTable
 from privacy_plugin.metrics.class_rules import (
     ClassCondition,
     ClassLimit,
@@ -20,24 +21,30 @@ from privacy_plugin.metrics.class_rules import (
 )
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
+from privacy_plugin.metrics.value_sets import members_of, require_separator, several_values, smallest_cover
 
 Variant = Literal["distinct", "entropy", "recursive"]
 
 _EXACT_UP_TO = 4096  # people in a class (common divisor taken out) whose entropy is compared exactly
 
 
-def require_variant(variant: Variant = "distinct", c: float | None = None) -> None:
-    """Raise if the variant does not exist or the constant does not belong to it."""
+def require_variant(variant: Variant = "distinct", c: float | None = None, separator: str | None = None) -> None:
+    """Raise if the variant does not exist or an option does not belong to it."""
     if variant not in ("distinct", "entropy", "recursive"):
         raise ParameterError(f"variant must be distinct, entropy or recursive, not {variant!r}")
     if (c is not None) != (variant == "recursive"):
         raise ParameterError("c goes with variant='recursive', and only with it")
     if c is not None and exact(c, what="c") <= 0:
         raise ParameterError(f"c must be a positive number, not {c!r}")
+    require_separator(separator)
+    if separator is not None and variant != "distinct":
+        raise ParameterError(f"the variant {variant} is defined for one value a person; separator goes with distinct")
 
 
-def class_condition(limit: ClassLimit) -> ClassCondition:
+def class_condition(limit: ClassLimit) -> ClassCondition | None:
     """Return the diversity that every class needs; a strict limit on entropy is not decided by it."""
+    if limit.options.get("separator") is not None:  # a cover is not a count of values
+        return None
     variant = limit.options.get("variant", "distinct")
     if variant == "entropy":
         rule = EntropyDiversity(l=limit.bound, column=limit.column)
@@ -69,6 +76,7 @@ def axis(parameters: Mapping[str, Any]) -> str:
     "(entropy: about as many as l equally likely ones).",
     hides="How likely each value is (distinct l), and how alike they are: three kinds of cancer count as three "
     "values. An attacker who can rule values out for a person is left with fewer.",
+    counts_people="sets",
     monotone=True,
     class_rule=class_condition,
     smallest=1,
@@ -81,6 +89,7 @@ def l_diversity(
     sensitive: str,
     variant: Variant = "distinct",
     c: float | None = None,
+    separator: str | None = None,
 ) -> Measurement:
     """Return the largest l for which every class is l-diverse.
 
@@ -88,16 +97,32 @@ def l_diversity(
     equally frequent values give exactly 4). `recursive`: the largest l with r_1 < c (r_l + r_(l+1) + ...), r the
     counts in descending order; 0 when not even l = 1 holds (then c <= 1 and one value rules). A missing value is
     a value. Distinct and recursive are exact; entropy is exact where it is a whole number and otherwise within
-    the stated error. Needs one row per person. Cost: one grouping of the distinct rows.
+    the stated error. Cost: one grouping of the distinct rows.
+
+    People with several values (several rows a person, or a set with members between `separator`): distinct l is the
+    smallest number of values that together cover everybody of the class, a minimum hitting set. With fewer than l
+    values nobody can say "they have at least one of these" of everybody: for any l - 1 values the class has a person
+    with none of them, and every person of the class may be that one, because exchanging people of a class changes
+    nothing that is seen. Where everybody has one value it is the number of values. Where the search takes too long, the
+    value is a lower bound. The other variants need one value a person.
 
     >>> table = FrequencyTable.from_rows(["age", "disease"], [(30, d) for d in "abcd"])
     >>> l_diversity(table, quasi_identifiers=["age"], sensitive="disease", variant="entropy").value
     4
     """
-    require_variant(variant, c)
+    require_variant(variant, c, separator)
     table.require_one_row_a_person("l-diversity")
     histograms = table.histograms(quasi_identifiers, sensitive)
-    value, error, values = _diversity(histograms, variant, c)
+    members, reason = members_of(table, sensitive, separator), ""
+    error: float = 0.0
+    if members is None:
+        value, error, values = _diversity(histograms, variant, c)
+    else:
+        if variant != "distinct":
+            people = table.people_with_several_values if isinstance(table, PeopleTable) else 0
+            raise ParameterError(several_values(f"l_diversity ({variant})", people, sensitive))
+        value, values, exactly = _covers(histograms, members)
+        reason = "" if exactly else "The number of values that cover everybody is a lower bound."
     sizes = histograms.classes.sizes
     return Measurement(
         metric="l_diversity",
@@ -107,13 +132,25 @@ def l_diversity(
             "sensitive": sensitive,
             "variant": variant,
             "c": c,
+            "separator": separator,
         },
         rows=table.rows,
         classes=len(sizes),
         error=error,
         spread=Spread(values=values.astype(np.float64), people=sizes),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=True),
+        reason=reason,
     )
+
+
+def _covers(histograms: Histograms, members: Members) -> tuple[Quantity, npt.NDArray[np.int64], bool]:
+    """Return the least cover over the classes, that of every class, and whether the least one is exact."""
+    values, exactly = np.diff(histograms.offsets), np.ones(len(histograms.classes), dtype=bool)
+    several = np.array([len(each) > 1 for each in members], dtype=bool)[histograms.values]
+    for index in np.unique(histograms.entry_classes[several]).tolist():
+        entries = histograms.values[histograms.offsets[index] : histograms.offsets[index + 1]].tolist()
+        values[index], exactly[index] = smallest_cover(members[value] for value in entries)
+    return int(values.min()), values, bool(exactly[values == values.min()].any())
 
 
 def _diversity(

@@ -17,6 +17,7 @@ from privacy_plugin.metrics.measurement import Measurement
 
 Safer = Literal["higher", "lower", "between"]
 Kind = Literal["privacy", "audit", "utility"]
+CountsPeople = Literal["", "sizes", "one_value", "sets", "one_class"]
 ClassRuleOf = Callable[[ClassLimit], ClassCondition | None]
 Axis = str | Callable[[Mapping[str, Any]], str]
 
@@ -56,7 +57,7 @@ class Metric:
     picture: str | None = None
     kind: Kind = "privacy"
     ordered: bool = False
-    counts_people: bool = False
+    counts_people: CountsPeople = ""
     monotone: bool = False
     class_rule: ClassRuleOf | None = None
     alone: Mapping[str, Any] = field(default_factory=dict)
@@ -139,7 +140,7 @@ def metric(
     picture: str | None = None,
     kind: Kind = "privacy",
     ordered: bool = False,
-    counts_people: bool = False,
+    counts_people: CountsPeople = "",
     monotone: bool = False,
     class_rule: ClassRuleOf | None = None,
     alone: Mapping[str, Any] | None = None,
@@ -157,7 +158,9 @@ def metric(
     - `kind`: a privacy metric limits what an attacker can do, an audit can only find that something went wrong, a
       utility metric does not protect anyone.
     - `ordered`: its attributes mean different things, so that the caller must name them.
-    - `counts_people`: it stays right when a unit column makes the counts distinct people.
+    - `counts_people`: how it counts people who have several rows, found by a unit column. "sizes": by class sizes.
+      "one_value": where everybody has one sensitive value. "sets": with any number of values. "one_class": where
+      everybody is in one class, with one value. "": not at all.
     - `monotone`: merging classes never makes it worse, so a lattice search may prune.
     - `class_rule`: takes a limit and returns what it requires of every class, or None where no class can be judged by
       itself; a lattice search then counts the failing classes of all nodes at once, and measures only what the

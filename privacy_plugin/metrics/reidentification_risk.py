@@ -62,7 +62,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     "the right row: one over the size of the class (highest, averaged over people, or the share above a threshold).",
     hides="What is learned without picking a row, and how bad it would be. An average hides the few who are at a "
     "much higher risk.",
-    counts_people=True,
+    counts_people="sizes",
     monotone=True,
     class_rule=class_condition,
     smallest=0,
@@ -80,8 +80,8 @@ def reidentification_risk(
 
     A person in a class of size n has risk 1/n. `highest`: max 1/n. `average`: the mean over people, which is
     classes / people. `share_at_risk`: the share of people with 1/n strictly above `threshold`. El Emam and
-    Dankar 2008. Missing values are a category of their own. Exact fractions. With a unit column only `highest`
-    is defined, because a person may be in several classes. Cost: one grouping of the distinct rows.
+    Dankar 2008. Missing values are a category of their own. Exact fractions. With a unit column people are
+    counted, by `count` (`measuring.people`). Cost: one grouping of the distinct rows.
 
     >>> table = FrequencyTable.from_rows(["age"], [(30,), (30,), (41,)])
     >>> reidentification_risk(table, quasi_identifiers=["age"], variant="average").value

@@ -59,6 +59,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     shows="Finding a person's class adds little about the sensitive column to what the whole table shows.",
     hides="What the whole table itself gives away: if most people in it share a value, everybody is likely to have "
     "it. Nor does it limit who can be found.",
+    counts_people="one_value",
     monotone=True,
     class_rule=class_condition,
     smallest=0,

@@ -18,6 +18,7 @@ from privacy_plugin.errors import (
     unknown_name,
 )
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.people_table import COUNTS
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.policy.packs import pack_requirements
 from privacy_plugin.policy.presets import preset
@@ -73,6 +74,19 @@ def _require_role(column: str, given: Any) -> None:
         )
     if given not in ROLES:
         raise PolicyError(f"column {column!r}: {unknown_name('role', given, ROLES)}")
+
+
+def parse_count(given: Any, roles: Mapping[str, str]) -> str | None:
+    """Parse `count: sequences` or `count: people`, which say how the people of a unit column are counted."""
+    if given is None:
+        return None
+    if given not in COUNTS:
+        raise PolicyError(
+            "count must be sequences (an attacker may know all rows of a person) or people (one row only)"
+        )
+    if "unit" not in roles.values():
+        raise PolicyError("count says how people with several rows are counted; give a column the role unit")
+    return str(given)
 
 
 def parse_requirements(

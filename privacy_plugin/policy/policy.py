@@ -23,6 +23,7 @@ from privacy_plugin.policy.parser import (
     note_weakest_limits,
     note_without_privacy,
     parse_columns,
+    parse_count,
     parse_hierarchies,
     parse_method,
     parse_requirements,
@@ -33,7 +34,7 @@ from privacy_plugin.policy.presets import find_contradictions
 from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
 from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
-from privacy_plugin.requirements.rules import Rules
+from privacy_plugin.requirements.rules import Rules, require_countable
 from privacy_plugin.text_files import read_text_file
 
 _LARGEST_POLICY = 20 * 2**20
@@ -47,6 +48,7 @@ _KEYS = (
     "packs",
     "declarations",
     "valid_for",
+    "count",
 )
 
 ORIGINAL_NOT_JUDGED = (
@@ -78,6 +80,7 @@ class Policy:
     clauses: tuple[Clause, ...] = ()
     notes: tuple[str, ...] = ()
     valid_for: timedelta | None = None
+    count: str | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
@@ -106,6 +109,7 @@ class Policy:
         roles = {name: entry["role"] for name, entry in columns.items()}
         clauses = parse_packs(given.get("packs"), given.get("declarations"))
         used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder), clauses)
+        require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns, requirements)
         policy = cls(
@@ -120,6 +124,7 @@ class Policy:
             population=given.get("population"),
             clauses=clauses,
             valid_for=parse_valid_for(given.get("valid_for")),
+            count=parse_count(given.get("count"), roles),
             notes=(
                 *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
@@ -157,6 +162,7 @@ class Policy:
             "anonymize": {**self.anonymize, "method": self.method},
             "population": self.population,
             **({"valid_for": str(self.valid_for)} if self.valid_for else {}),
+            **({"count": self.count} if self.count else {}),
             **({"clauses": [asdict(clause) for clause in self.clauses]} if self.clauses else {}),
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
@@ -171,6 +177,7 @@ class Policy:
             requirements=self.requirements,
             digest=self._digest(),
             clauses=self.clauses,
+            count=self.count,
         )
 
     @cached_property

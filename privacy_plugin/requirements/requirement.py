@@ -50,6 +50,7 @@ class Requirement:
         attributes: Sequence[str] | None = None,
         population: Any = None,
         unit: str | None = None,
+        count: str | None = None,
     ) -> "Finding":
         """Measure and compare with the limit; an error gives a finding that is not evaluated, with the reason."""
         given = {
@@ -59,9 +60,12 @@ class Requirement:
         }
         roles: dict[str, Any] = {name: value for name, value in given.items() if name in self.definition.roles}
         others = population if self.definition.needs_population else None
-        unit = None if self.definition.kind == "utility" else unit  # who uses a table counts its rows
+        if self.definition.kind == "utility":  # who uses a table counts its rows
+            unit = count = None
         try:
-            measurement = measure(self.definition, data, population=others, unit=unit, **roles, **self.options)
+            measurement = measure(
+                self.definition, data, population=others, unit=unit, count=count, **roles, **self.options
+            )
         except PrivacyPluginError as problem:
             return self._not_evaluated(str(problem))
         except Exception as problem:  # noqa: BLE001  an error closes the gate; a driver's message may quote the data
@@ -266,8 +270,8 @@ def describe_sample(definition: Metric, measurement: Measurement) -> str:
 
 
 def describe_people(measurement: Measurement) -> str:
-    """Return the number of people; with a unit, a person in several classes counts once in each."""
-    return _count(measurement.rows, *_PEOPLE[measurement.parameters.get("unit") is not None])
+    """Return the number of people; with `count: people`, a person in several classes counts once in each."""
+    return _count(measurement.rows, *_PEOPLE[measurement.parameters.get("count") == "people"])
 
 
 def _count(number: int, one: str, several: str) -> str:

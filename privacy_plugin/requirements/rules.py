@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from privacy_plugin.errors import NO_NAMES, PolicyError, unknown_name
+from privacy_plugin.measuring.people import WAYS_OUT, describe_one_row
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.requirement import Requirement
@@ -28,6 +29,8 @@ class Rules:
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns of every table of a release that has several; empty for a release of one table."""
     clauses: Sequence[Clause] = ()
+    count: str | None = None
+    """How the people of a unit column are counted; None is the default, `sequences`."""
 
     def __post_init__(self) -> None:
         for name, role in self.roles.items():  # a column with a misspelled role would be ignored
@@ -91,6 +94,14 @@ def require_one_second_table(requirements: Sequence[Requirement]) -> None:
 def _listed_columns(rules: Rules) -> str:
     tables = {"the columns": tuple(rules.roles)} if not rules.tables else rules.tables
     return " and ".join(f"{name} {', '.join(columns)}" for name, columns in tables.items())
+
+
+def require_countable(requirements: Sequence[Requirement], unit: str | None) -> None:
+    """Raise if a requirement cannot be judged where people have several rows."""
+    for requirement in requirements if unit is not None else ():
+        definition = requirement.definition
+        if definition.kind != "utility" and not definition.counts_people:
+            raise PolicyError(f"{describe_one_row(str(requirement))} such as {unit!r}; {WAYS_OUT}")
 
 
 _UNIT_HINT = (

@@ -85,7 +85,7 @@ def test_invalid_fields_raise_an_error(arguments: dict[str, Any], reason: str) -
         ({**SENSITIVE, "variant": "entropic"}, "variant must be"),
         ({**SENSITIVE, "c": 2}, "c goes with"),
         ({**SENSITIVE, "variant": "recursive"}, "c goes with"),
-        ({**SENSITIVE, "unit": "person"}, "one row per person"),
+        ({**SENSITIVE, "unit": "person", "count": "rows"}, "count"),
     ],
 )
 def test_options_are_checked_before_data_is_read(arguments: dict[str, Any], reason: str) -> None:

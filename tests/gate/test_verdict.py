@@ -252,15 +252,32 @@ def test_with_a_unit_people_are_counted_and_the_unit_is_not_released():
 @pytest.mark.parametrize(
     "requirement",
     [
-        {"l_diversity": {"at_least": 1}},
+        {"l_diversity": {"variant": "entropy", "at_least": 1}},
         {"t_closeness": {"at_most": 1}},
-        {"reidentification_risk": {"variant": "average", "at_most": 1}},
-        {"reidentification_risk": {"variant": "share_at_risk", "threshold": 1, "at_most": 1}},
+        {"maximum_disclosure": {"knowledge": 0, "below": 1}},
     ],
 )
-def test_metrics_of_one_row_per_person_close_the_gate_with_a_unit(requirement):
-    verdict = policy_of(UNIT, [requirement]).judge(frame_of().assign(person=[1, 2, 3, 4]))
-    assert_closed(verdict, "one row per person")
+def test_metrics_of_one_value_per_person_close_the_gate_where_people_have_several(requirement):
+    verdict = policy_of(UNIT, [requirement]).judge(frame_of().assign(age=30, zip="8001", person=1))
+    assert_closed(verdict, "1 people have several values")
+
+
+def test_what_cannot_count_people_is_refused_when_the_policy_is_loaded():
+    with pytest.raises(PolicyError, match=r"privacy_score.* cannot count people .* people: in the policy"):
+        policy_of(UNIT, [{"privacy_score": {"below": 1}}])
+
+
+def test_the_verdict_repeats_that_the_attacker_knows_one_row():
+    moved = frame_of().assign(person=[1, 2, 1, 2])
+    given = {"dataset": "d", "columns": UNIT, "requirements": [{"k_anonymity": {"at_least": 2}}]}
+    by_sequence, by_people = pp.Policy.from_dict(given), pp.Policy.from_dict({**given, "count": "people"})
+    assert by_people.digest != by_sequence.digest
+    verdict = by_people.judge(moved)
+    assert "know one row of a person only" in verdict.findings[0].reason
+    with pytest.raises(PolicyError, match="count must be"):
+        pp.Policy.from_dict({**given, "count": "rows"})
+    with pytest.raises(PolicyError, match="role unit"):
+        pp.Policy.from_dict({**given, "columns": COLUMNS, "count": "people"})
 
 
 def test_rows_without_a_unit_close_the_gate():
@@ -328,7 +345,7 @@ def test_a_column_that_holds_nothing_but_its_root_is_noted_without_another_query
         "column 'age' was generalized to `*` in every row: it carries no information",
         "column 'zip' was generalized to the root of its hierarchy in every row: it carries no information",
     )
-    assert len(asked) == 1
+    assert len(asked) == 1 + unit  # with a unit also the number of people
 
 
 def test_a_constant_column_is_not_taken_for_a_generalized_one():

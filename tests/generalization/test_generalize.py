@@ -203,8 +203,7 @@ def test_people_in_several_classes_cannot_be_counted_and_are_refused():
 @pytest.mark.parametrize(
     ("requirement", "words"),
     [
-        (pp.require("l_diversity", at_least=2, sensitive="person"), "defined for one row per person"),
-        (pp.require("reidentification_risk", variant="average", at_most=0.5), "one row per person"),
+        (pp.require("privacy_score", below=1), "defined for one row per person"),
     ],
 )
 def test_what_the_gate_does_not_count_by_people_the_search_does_not_either(requirement, words):

@@ -190,7 +190,7 @@ def test_columns_are_checked():
     for sensitive in ("q", ["s"], None, "t"):
         with pytest.raises(ColumnError):
             pp.maximum_disclosure(frame, quasi_identifiers=["q"], sensitive=sensitive, knowledge=1)
-    with pytest.raises(ParameterError, match="unit"):
+    with pytest.raises(ColumnError, match="unit"):
         pp.maximum_disclosure(frame, quasi_identifiers=["q"], sensitive="s", knowledge=1, unit="s")
     with pytest.raises(EmptyTableError):
         pp.maximum_disclosure(frame[:0], quasi_identifiers=["q"], sensitive="s", knowledge=1)

@@ -82,12 +82,16 @@ def test_a_unique_missing_value_is_certainty():
     assert pp.reidentification_risk(frame, quasi_identifiers=["age"], variant="average").value == Fraction(2, 3)
 
 
-def test_with_several_rows_a_person_only_the_highest_risk_is_defined():
+def test_with_several_rows_a_person_averages_need_everybody_in_one_class():
     visits = pd.DataFrame({"city": ["Bern"] * 3 + ["Basel"] * 2, "person": [1, 1, 2, 3, 4]})
     assert pp.reidentification_risk(visits, quasi_identifiers=["city"], unit="person").value == Fraction(1, 2)
+    moved = visits.assign(person=[1, 1, 2, 3, 1])
     for options in ({"variant": "average"}, {"variant": "share_at_risk", "threshold": 0.1}):
+        asked = {"quasi_identifiers": ["city"], "unit": "person", **options}
+        assert pp.reidentification_risk(visits, **asked).value == (1 if "threshold" in options else Fraction(1, 2))
+        assert pp.reidentification_risk(moved, **asked).value == 1  # three people, three sequences
         with pytest.raises(ParameterError, match="one row per person"):
-            pp.reidentification_risk(visits, quasi_identifiers=["city"], unit="person", **options)
+            pp.reidentification_risk(moved, **asked, count="people")
 
 
 @pytest.mark.parametrize(

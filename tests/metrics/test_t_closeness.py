@@ -139,7 +139,7 @@ def test_the_index_is_ignored(index):
 
 def test_several_rows_per_person_raise():
     frame = pd.DataFrame({"q": [1, 1], "s": ["a", "b"], "person": [1, 1]})
-    with pytest.raises(ParameterError, match="unit"):
+    with pytest.raises(ParameterError, match="1 people have several values"):
         pp.t_closeness(frame, quasi_identifiers=["q"], sensitive="s", unit="person")
 
 

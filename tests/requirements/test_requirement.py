@@ -88,14 +88,14 @@ def test_driver_messages_are_redacted(problem):
     assert "marker" not in str(finding.to_dict(reveal=True))
 
 
-def test_metrics_of_one_row_per_person_raise_with_a_unit():
-    visits = FRAME.assign(person=[1, 1, 2, 3, 3])
-    for metric, given in (("l_diversity", {"at_least": 1}), ("t_closeness", {"at_most": 1})):
+def test_metrics_of_one_value_per_person_raise_with_a_unit():
+    visits = FRAME.assign(person=1)
+    for metric, given in (("l_diversity", {"variant": "entropy", "at_least": 1}), ("t_closeness", {"at_most": 1})):
         finding = pp.require(metric, **given).judge(
             visits, quasi_identifiers=["age"], sensitive="disease", unit="person"
         )
         assert finding.status == "not_evaluated"
-        assert "one row per person" in finding.reason
+        assert "1 people have several values" in finding.reason
     finding = pp.require("k_anonymity", at_least=2).judge(visits, quasi_identifiers=["age"], unit="person")
     assert (finding.status, finding.value) == ("failed", 1)
 
@@ -190,7 +190,7 @@ def test_people_in_several_classes_are_described_as_appearances():
     """Every person shares nine classes and is alone in one: all are exposed, not one in ten."""
     rows = [(person, number if number < 9 else 100 + person) for person in range(100) for number in range(10)]
     finding = pp.require("k_anonymity", at_least=5).judge(
-        pd.DataFrame(rows, columns=["person", "place"]), quasi_identifiers=["place"], unit="person"
+        pd.DataFrame(rows, columns=["person", "place"]), quasi_identifiers=["place"], unit="person", count="people"
     )
     assert "100 of 1,000 appearances of people (10.0%) do not meet it" in finding.reason
     assert "1,000 people" not in finding.reason

@@ -211,6 +211,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     "name the sensitive value of any person with the limit's probability.",
     hides="What more facts, or facts of another kind, would give away; that is what the curve is for. Nor what the "
     "values mean: three kinds of cancer count as three values.",
+    counts_people="one_class",
     monotone=True,
     class_rule=class_condition,
     alone={"attacker": "negations"},

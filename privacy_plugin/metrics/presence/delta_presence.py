@@ -69,6 +69,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     hides="What the table shows about people once it is known that they are in it, and attackers who know more of a "
     "person than the quasi-identifiers. It holds for the population it was compared with: with another one, "
     "or a smaller circle of candidates, probabilities differ.",
+    counts_people="one_class",
     monotone=True,
     class_rule=class_condition,
     smallest=0,

@@ -85,6 +85,7 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     hides="All classes at once: that it holds for every one of them may be far less likely. Dependence between "
     "columns: they are taken as independent outside the table, as Nergiz and Clifton assume. Nor people whose "
     "combination of values occurs in no class: they surely are not in the table.",
+    counts_people="one_class",
     smallest=0,
     largest=1,
     check=require_knowledge,

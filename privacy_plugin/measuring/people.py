@@ -1,0 +1,98 @@
+"""Count people who have several rows: the classes and the values of a person, not those of a row.
+
+`count: sequences` (the default): the class of a person is the set of the classes of their rows. Nobody is in two such
+classes, so that a bound for every class is a bound for everybody, also against an attacker who knows the
+quasi-identifiers of all rows of a person and can link them. `count: people`: a person counts once in every class; that
+bounds an attacker who knows a single row of the person, and no other.
+
+People are counted in the engine (COUNT(DISTINCT unit) GROUP BY ...). Only where somebody is in several classes, or has
+several values, the distinct (class, value, person) rows are fetched.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.people_table import PeopleTable, link_people, several_classes
+from privacy_plugin.metrics.measurement import Measurement
+from privacy_plugin.metrics.registry import Metric
+from privacy_plugin.metrics.value_sets import several_values
+
+if TYPE_CHECKING:
+    from privacy_plugin.measuring.measure import Tables
+
+WAYS_OUT = (
+    "make one row a person with people: in the policy, or count people with attribute_risk, l_diversity (distinct) or "
+    "k_anonymity (count: sequences or people)"
+)
+
+
+def describe_one_row(metric: str) -> str:
+    """Return the problem of a metric that cannot count people."""
+    return f"{metric} is defined for one row per person and cannot count people by a unit column"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """How people are counted: by which column, and whether the attacker knows one row or all rows of a person."""
+
+    unit: str
+    count: str
+
+    def people_table(
+        self, metric: Metric, tables: "Tables", quasi_identifiers: Sequence[str], sensitive: str | None
+    ) -> FrequencyTable:
+        """Return a table with one row a person (`count: people`: one a person and class); raise if it has no meaning.
+
+        The last column is the sensitive one, where there is one.
+        """
+        by_class = tables.frequencies(quasi_identifiers, unit=self.unit)
+        by_class.require_rows()
+        several = by_class.rows != tables.count_people(self.unit)
+        if several and metric.counts_people == "one_class" and (self.count != "people" or sensitive is not None):
+            self._refuse_several_classes(metric.name, tables, quasi_identifiers, "")
+        sequences = several and self.count == "sequences"
+        if not sequences and sensitive is None:
+            counted = several and metric.counts_people == "sizes"  # averages over people in several classes raise
+            return by_class if counted else replace(by_class, unit=None)
+        named = [*quasi_identifiers, *([] if sensitive is None else [sensitive])]
+        if not sequences:
+            by_value = tables.frequencies(named, unit=self.unit)
+            if by_value.rows == by_class.rows:
+                return replace(by_value, unit=None)
+        linked = tables.source.frequencies([*named, self.unit])
+        table = link_people(linked, sequences=sequences, sensitive=sensitive is not None)
+        if isinstance(table, PeopleTable) and metric.counts_people != "sets" and table.people_with_several_values:
+            raise ParameterError(several_values(metric.name, table.people_with_several_values, str(sensitive)))
+        return table
+
+    def population_table(self, others: "Tables", columns: Sequence[str]) -> FrequencyTable:
+        """Count the people of the population; without the unit column each of its rows is a person."""
+        if self.unit not in others.source.columns:
+            return others.frequencies(columns)
+        by_class = others.frequencies(columns, unit=self.unit)
+        if by_class.rows != others.count_people(self.unit) and self.count != "people":
+            self._refuse_several_classes("presence", others, columns, " of the population")
+        return replace(by_class, unit=None)
+
+    def _refuse_several_classes(
+        self, metric: str, tables: "Tables", quasi_identifiers: Sequence[str], where: str
+    ) -> None:
+        people = several_classes(tables.source.frequencies([*quasi_identifiers, self.unit]))
+        raise ParameterError(
+            f"{metric} needs everybody in one class, but {people:,} people{where} have rows in several; make one row a "
+            "person with people: in the policy, or use attribute_risk"
+        )
+
+    def describe(self, measurement: Measurement) -> Measurement:
+        """Add to a measurement how people were counted."""
+        parameters: dict[str, Any] = {**measurement.parameters, "unit": self.unit, "count": self.count}
+        if self.count == "people":
+            assumed = "An attacker is assumed to know one row of a person only (count: people)."
+            note = f"people are counted by {self.unit!r}, once in every class that has a row of theirs"
+            reason = f"{measurement.reason} {assumed}".lstrip()
+            return replace(measurement, parameters=parameters, reason=reason, notes=(*measurement.notes, note))
+        note = f"people are counted by {self.unit!r}; the class of a person is the set of the classes of their rows"
+        return replace(measurement, parameters=parameters, notes=(*measurement.notes, note))
