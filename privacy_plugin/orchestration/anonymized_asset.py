@@ -10,6 +10,7 @@ from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.description import ColumnLevel
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import KeptDeal
 from privacy_plugin.orchestration.resources import file_name, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments
@@ -71,7 +72,10 @@ def build_anonymized_asset(
             saved["plan"] = dg.MetadataValue.path(str(path))
         if deal is not None:
             deal.record({name: fact for name, fact in result.describe().facts.items() if isinstance(fact, int | float)})
-        return result.made, {**anonymized_metadata(result), **saved}
+        catalog = catalog_metadata(
+            loaded, result.made, run, levels=result.describe().levels, lineage=not method.spends_budget
+        )
+        return result.made, {**anonymized_metadata(result), **catalog, **saved}
 
     return build_asset(
         make,

@@ -8,6 +8,7 @@ import dagster as dg
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.standard_arguments import AssetArguments
 from privacy_plugin.orchestration.upstream import Asset
 from privacy_plugin.policy.policy import Policy
@@ -38,7 +39,8 @@ def build_candidate_asset(
 
     def make(run: AssetRun) -> MadeAsset:
         kept = tuple(column for column in run.source.columns if column not in identifiers)
-        return run.source.recode(Recoding(keep=kept, mappings={}), target=run.target), {}
+        made = run.source.recode(Recoding(keep=kept, mappings={}), target=run.target)
+        return made, catalog_metadata(loaded, made, run)
 
     return build_asset(
         make,

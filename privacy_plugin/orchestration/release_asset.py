@@ -11,6 +11,7 @@ import dagster as dg
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
+from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import require_first_deal
 from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments, with_gate_tag
@@ -90,7 +91,8 @@ def build_release_asset(
             raise CertificateError(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"
             )
-        return released, _metadata(*covering[-1], resource, resource.report_path(run.reads.key, run.partition))
+        shown = _metadata(*covering[-1], resource, resource.report_path(run.reads.key, run.partition))
+        return released, {**shown, **catalog_metadata(loaded, released, run)}
 
     return build_asset(
         make,
