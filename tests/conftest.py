@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.engines import postgresql_database, spark_session
+from tests.engines import mariadb_database, postgresql_database, spark_session
 
 EXPECTATIONS = Path(__file__).parent / "expectations"
 
@@ -26,6 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def postgresql() -> Iterator[sa.Engine]:
     """An engine on a new, empty PostgreSQL database."""
     engine = postgresql_database()
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def mariadb() -> Iterator[sa.Engine]:
+    """An engine on a new, empty MariaDB database."""
+    engine = mariadb_database()
     yield engine
     engine.dispose()
 

@@ -1,4 +1,4 @@
-"""Real engines for tests: PostgreSQL and Spark, each started once a session, on first use."""
+"""Real engines for tests: PostgreSQL, MariaDB and Spark, each started once a session, on first use."""
 
 import atexit
 import os
@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
@@ -36,6 +37,19 @@ def postgresql_database() -> sa.Engine:
         connection.exec_driver_sql(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
     administration.dispose()
     return sa.create_engine(_postgresql_url(port, name))
+
+
+def mariadb_database() -> sa.Engine:
+    """Return an engine on a new, empty database of the session's MariaDB server."""
+    port = _mariadb_server()
+    if isinstance(port, str):
+        unavailable(port)
+    name = f"test_{secrets.token_hex(6)}"
+    administration = sa.create_engine(f"mariadb+pymysql://root@127.0.0.1:{port}/")
+    with administration.begin() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")  # latin1_swedish_ci, which ignores case and accents
+    administration.dispose()
+    return sa.create_engine(f"mariadb+pymysql://root@127.0.0.1:{port}/{name}")
 
 
 def spark_session() -> Any:
@@ -82,14 +96,52 @@ def _postgresql_programs() -> Path | None:
     return None
 
 
-def _unprivileged_user() -> str | None:
-    """PostgreSQL refuses to run as root: give it a user that exists everywhere."""
+@cache
+def _mariadb_server() -> int | str:
+    """Start a server on a free port of the loopback interface; return the port, or why there is none."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin"])
+    programs = [shutil.which(name, path=path) for name in ("mariadb-install-db", "mariadbd")]
+    if None in programs:
+        return "mariadbd and mariadb-install-db are not installed (Debian: apt install mariadb-server)"
+    installer, server = map(str, programs)
+    user = _unprivileged_user("mysql")
+    folder = Path(tempfile.mkdtemp(prefix="privacy-plugin-mariadb-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if user is not None:
+        shutil.chown(folder, user=user)
+    data, port, place = folder / "data", _free_port(), ["--no-defaults", f"--datadir={folder / 'data'}"]
+    _run([installer, *place, "--skip-test-db", "--auth-root-authentication-method=normal"], user, folder)
+    command = [server, *place, f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'socket'}"]
+    command += [f"--pid-file={folder / 'pid'}", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]
+    with open(folder / "output.log", "ab") as output:
+        running = subprocess.Popen([*command, f"--log-error={data}.log"], user=user, stdout=output, stderr=output)
+    atexit.register(_end, running)
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return port
+        if running.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError(f"mariadbd did not start: {Path(f'{data}.log').read_text()}")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _unprivileged_user(own: str = "postgres") -> str | None:
+    """Servers refuse to run as root: give them a user that exists everywhere."""
     if os.geteuid() != 0:
         return None
     import pwd
 
     names = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    return own if own in names else "nobody"
 
 
 def _free_port() -> int:

@@ -3,7 +3,7 @@
 import secrets
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source, sql_table
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
-from privacy_plugin.sources.sql.dialect import dialect_of
+from privacy_plugin.sources.sql.dialect import PRIVATE_PREFIX, dialect_of
 from privacy_plugin.sources.sql.file_formats import require_format
 from privacy_plugin.sources.sql.origin import quote_name, split_name
 
@@ -126,14 +126,20 @@ def stage_output(opened: Input, output: str, parts: Collection[str] = ()) -> Ite
         # Readers of the output's schema must not see a table that no gate has judged. If a dialect has no schema for
         # temporary tables, the open transaction hides the table.
         schema = (dialect.temporary_schema,) if dialect.temporary_schema else split_name(output)[:-1]
-        name = ".".join(f'"{part}"' for part in (*schema, f"privacy_plugin_judged_{secrets.token_hex(4)}"))
-        with connection.begin():
-            held = replace(opened, source=sql_table(connection, opened.name), session=connection)
-            open_table = partial(sql_table, connection)
+        name = ".".join(f'"{part}"' for part in (*schema, f"{PRIVATE_PREFIX}{secrets.token_hex(4)}"))
+        open_table = partial(sql_table, connection)
+        names = bundle_targets(name, parts, database=True) if parts else [name]
+        dropped = [quote_name(split_name(staged), connection.dialect) for staged in names]
+        with ExitStack() as stack:
+            source: Source = sql_table(connection, opened.name)
+            if dialect.transactional_ddl:
+                stack.enter_context(connection.begin())
+            else:  # no transaction spans the work: read a private copy, and stage privately
+                source = stack.enter_context(sql_table(connection, opened.name).private_copy())
+            held = replace(opened, source=source, session=connection)
             yield held, name, lambda: _open_staged(name, parts, database=True, open_table=open_table)
-            for staged in bundle_targets(name, parts, database=True) if parts else [name]:
-                dropped = quote_name(split_name(staged), connection.dialect)
-                connection.execute(sa.text(f"DROP TABLE IF EXISTS {dropped}"))
+            for each in dropped:
+                connection.execute(sa.text(f"{dialect.drop_temporary} {each}"))
 
 
 def _open_staged(name: str, parts: Collection[str], *, database: bool, open_table: Callable[[str], Source]) -> Source:

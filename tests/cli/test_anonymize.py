@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from privacy_plugin.demo.hospital import load_hospital
 from privacy_plugin.policy.policy import Policy
 from tests.cli.conftest import Run, document, leaks, people, words, write_policy
-from tests.engines import postgresql_database
+from tests.engines import mariadb_database, postgresql_database
 
 
 def test_the_result_passes_and_has_no_identifiers(folder: Path, run: Run) -> None:
@@ -149,7 +149,15 @@ def test_anonymize_a_database_table(tmp_path: Path, run: Run, dialect: str) -> N
     assert run(*arguments, "--force").exit_code == 0
 
 
-@pytest.mark.parametrize("dialect", ["file", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        "file",
+        "sqlite",
+        pytest.param("postgresql", marks=pytest.mark.postgres),
+        pytest.param("mariadb", marks=pytest.mark.mariadb),
+    ],
+)
 def test_the_staging_table_is_not_visible_to_other_sessions(
     folder: Path, run: Run, dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +165,8 @@ def test_the_staging_table_is_not_visible_to_other_sessions(
     engine, place = None, ("-o", folder / "release.csv")
     given: tuple[object, ...] = (folder / "visits.csv",)
     if dialect != "file":
-        engine = postgresql_database() if dialect == "postgresql" else sa.create_engine(f"sqlite:///{folder}/house.db")
+        servers = {"postgresql": postgresql_database, "mariadb": mariadb_database}
+        engine = servers.get(dialect, lambda: sa.create_engine(f"sqlite:///{folder}/house.db"))()
         people().to_sql("visits", engine, index=False)
         url = engine.url.render_as_string(hide_password=False)
         given, place = ("--url", url, "--table", "visits"), ("-o", "release")

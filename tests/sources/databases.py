@@ -16,6 +16,7 @@ def run(engine: sa.Engine, *statements: str) -> None:
 
 def tables(source: SqlTable) -> set[str]:
     names = {"sqlite": "SELECT name FROM sqlite_master", "duckdb": "SELECT table_name FROM duckdb_tables()"}
+    names["mariadb"] = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
     query = names.get(source.engine, "SELECT tablename FROM pg_tables WHERE schemaname NOT LIKE 'pg_%'")
     with open_connection(source.bind, "listing tables") as connection:
         return {row[0] for row in connection.execute(sa.text(query)).all()}

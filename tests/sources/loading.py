@@ -1,5 +1,6 @@
 """The same table in every engine: loaders that keep values and, as far as the engine has them, types."""
 
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 
 from privacy_plugin.sources import sql_table
-from tests.engines import postgresql_database, spark_session
+from tests.engines import mariadb_database, postgresql_database, spark_session
 
 ARROW = {
     "text": pa.string(),
@@ -48,6 +49,16 @@ _SQL = {
         "moment": "timestamp",
         "decimal": "numeric(38,10)",
         "bytes": "bytea",
+    },
+    "mariadb": {
+        "text": "varchar(200) character set utf8mb4",
+        "integer": "bigint",
+        "float": "double",
+        "boolean": "boolean",
+        "date": "date",
+        "moment": "datetime(6)",
+        "decimal": "decimal(38,10)",
+        "bytes": "varbinary(200)",
     },
 }
 _PANDAS = {"integer": "Int64", "float": "float64", "boolean": "boolean", "text": "str"}
@@ -153,6 +164,18 @@ def postgresql(table: Table, folder: Path) -> Any:
     return sql_table(shared_postgresql(), name)
 
 
+@cache
+def shared_mariadb() -> sa.Engine:
+    """One database for all tables of the session."""
+    return mariadb_database()
+
+
+def mariadb(table: Table, folder: Path) -> Any:
+    name = f"t_{secrets.token_hex(6)}"
+    _create(shared_mariadb(), table, [tuple(map(_for_mariadb, row)) for row in table.rows], name)
+    return sql_table(shared_mariadb(), name)
+
+
 def spark_frame(table: Table, folder: Path) -> Any:
     return spark_session().createDataFrame(table.arrow())
 
@@ -200,15 +223,17 @@ LOADERS: dict[str, Loader] = {
     "duckdb": duckdb_sql,
     "sqlite": sqlite,
     "postgresql": postgresql,
+    "mariadb": mariadb,
     "spark": spark_frame,
     "csv": csv_file,
     "parquet": parquet_file,
 }
-_MARKS = {"postgresql": [pytest.mark.postgres], "spark": [pytest.mark.spark]}
+_MARKS = {"postgresql": [pytest.mark.postgres], "mariadb": [pytest.mark.mariadb], "spark": [pytest.mark.spark]}
 
 ENGINES = [pytest.param(name, id=name, marks=_MARKS.get(name, [])) for name in LOADERS]
-QUICK_ENGINES = [name for name in LOADERS if name not in ("postgresql", "spark")]
-DATABASES = [pytest.param(name, id=name, marks=_MARKS.get(name, [])) for name in ("sqlite", "duckdb", "postgresql")]
+QUICK_ENGINES = [name for name in LOADERS if name not in ("postgresql", "mariadb", "spark")]
+DATABASE_NAMES = ("sqlite", "duckdb", "postgresql", "mariadb")
+DATABASES = [pytest.param(name, id=name, marks=_MARKS.get(name, [])) for name in DATABASE_NAMES]
 FRAMES = [
     pytest.param(name, id=name, marks=_MARKS.get(name, []))
     for name in ("pandas", "polars", "polars_lazy", "arrow", "duckdb_relation", "spark")
@@ -219,7 +244,7 @@ def target_of(engine: str, folder: Path, name: str = "published") -> str | None:
     """Where an engine puts a new table of that name; frames are returned and have no place."""
     if engine in ("csv", "parquet"):
         return str(folder / f"{name}.{engine}")
-    return name if engine in ("sqlite", "duckdb", "postgresql") else None
+    return name if engine in DATABASE_NAMES else None
 
 
 def _create(engine: sa.Engine, table: Table, rows: Sequence[Sequence[Any]], name: str = "t") -> None:
@@ -238,6 +263,11 @@ def _for_sqlite(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat(sep=" ", timespec="microseconds")
     return value.isoformat() if isinstance(value, date) else value
+
+
+def _for_mariadb(value: Any) -> Any:
+    """MariaDB has no NaN and no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _quoted(text: str) -> str:

@@ -28,7 +28,7 @@ def test_everything_is_a_source(engine: str, tmp_path: Path) -> None:
     source = open_source(LOADERS[engine](text_table(a=["x"]), tmp_path))
     assert isinstance(source, Source)
     assert open_source(source) is source
-    assert source.engine in ("pandas", "polars", "arrow", "duckdb", "sqlite", "postgresql", "spark")
+    assert source.engine in ("pandas", "polars", "arrow", "duckdb", "sqlite", "postgresql", "mariadb", "spark")
 
 
 def test_nothing_heavy_is_imported() -> None:

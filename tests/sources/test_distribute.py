@@ -13,7 +13,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.sources import Source, SqlTable, open_source, sql_table
 from privacy_plugin.sources.numbered_rows import NumberedRows, match_row_numbers
 from tests.oracles.frequencies import count_rows, meaning
-from tests.sources.awkward import NAMES
+from tests.sources.awkward import names_of
 from tests.sources.databases import tables
 from tests.sources.loading import DATABASES, ENGINES, LOADERS, as_csv_reads, target_of, text_table
 from tests.sources.people import AWKWARD_PEOPLE
@@ -78,12 +78,13 @@ def test_a_database_keeps_types_and_order(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_awkward_names(engine: str, tmp_path: Path) -> None:
-    texts = {name: [f"{letter}{place}" for letter in "abcdefg"] for place, name in enumerate(NAMES)}
+    names = names_of(engine)
+    texts = {name: [f"{letter}{place}" for letter in "abcdefg"] for place, name in enumerate(names)}
     data = LOADERS[engine](text_table(**texts), tmp_path)
-    source = distributed(engine, data, tmp_path, tuple(NAMES), 'the number\'s "name"')
+    source = distributed(engine, data, tmp_path, tuple(names), 'the number\'s "name"')
     assert source.row_count() == len(LINES)
-    assert source.columns == (NAMES[0], 'the number\'s "name"', *NAMES[1:])
-    for name in NAMES:
+    assert source.columns == (names[0], 'the number\'s "name"', *names[1:])
+    for name in names:
         assert source.frequencies([name]).dictionaries == (tuple(texts[name]),), name
 
 

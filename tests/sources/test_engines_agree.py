@@ -12,7 +12,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.values import key
 from privacy_plugin.sources import frequency_table, open_source
 from tests.oracles.frequencies import count_rows, count_units, meaning
-from tests.sources.awkward import NAMES, NAN, awkward_table
+from tests.sources.awkward import NAN, awkward_table, names_of
 from tests.sources.loading import ENGINES, LOADERS, Table, as_csv_reads, text_table
 
 
@@ -56,15 +56,16 @@ def test_awkward_values(engine: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_awkward_names(engine: str, tmp_path: Path) -> None:
-    table = text_table(**{name: [f"v{i}", f"v{i}", f"w{i}"] for i, name in enumerate(NAMES)})
+    names = names_of(engine)
+    table = text_table(**{name: [f"v{i}", f"v{i}", f"w{i}"] for i, name in enumerate(names)})
     source = open_source(LOADERS[engine](table, tmp_path))
-    assert source.columns == tuple(NAMES)
-    for i, name in enumerate(NAMES):
+    assert source.columns == tuple(names)
+    for i, name in enumerate(names):
         assert counted(source.frequencies([name])) == count_rows([(f"v{i}",), (f"v{i}",), (f"w{i}",)]), name
-    assert_same(source.frequencies(NAMES), FrequencyTable.from_rows(NAMES, table.rows))
+    assert_same(source.frequencies(names), FrequencyTable.from_rows(names, table.rows))
     for unit in ("unit", "absent", "*", "%s", 'a"b'):
         assert source.frequencies(["n", "c0", "h"], unit=unit).counts.tolist() == [1, 1]
-    assert source.fingerprint().columns == tuple(sorted(NAMES))
+    assert source.fingerprint().columns == tuple(sorted(names))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

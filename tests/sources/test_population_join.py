@@ -48,7 +48,7 @@ def answers(table: Any, population: Any, names: list[str]) -> list[Any]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_same_answers_as_when_groups_are_joined_here(engine: str, tmp_path: Path) -> None:
     """Missing values meet missing values, NaN included; case, blanks, `*` and large numbers keep apart."""
-    names = NAMES[:3] if engine == "sqlite" else NAMES  # SQLite's booleans are numbers that a declared type explains
+    names = NAMES[:3] if engine in ("sqlite", "mariadb") else NAMES  # whose booleans are numbers of a declared type
     here, there = pair(engine, table_of(INSIDE), table_of(PEOPLE), tmp_path)
     joined = join_groups(open_source(here), open_source(there), names)
     assert (joined is not None) == (engine in JOINED_THERE)
@@ -223,7 +223,8 @@ def test_parameters_and_parts_of_one_name_keep_their_values(engine: str, written
     def of(source: Any, value: str) -> SqlTable:
         table = sa.table(source._origin.parts[-1], sa.column(age, sa.BigInteger), sa.column(year, sa.Text))
         query = sa.select(table).where(table.c[year] == sa.bindparam("year", value))
-        text = sa.text(f'SELECT * FROM {table.name} WHERE "{year}" = :year').bindparams(year=value)
+        quoted = source.bind.dialect.identifier_preparer.quote_identifier(year)
+        text = sa.text(f"SELECT * FROM {table.name} WHERE {quoted} = :year").bindparams(year=value)
         later = sa.select(table).where(table.c[year] == sa.bindparam("year", type_=sa.Text)).params(year=value)
         part = sa.select(sa.select(table).where(table.c[year] == value).cte("part"))
         queries: dict[str, Any] = {"select": query, "subquery": query.subquery(), "text": text, "params": later}

@@ -12,7 +12,7 @@ from privacy_plugin.sources import Source, open_source, sql_table
 from privacy_plugin.sources.sql.connections import open_connection
 from tests.oracles.frequencies import count_rows, meaning
 from tests.oracles.recodings import recode_rows
-from tests.sources.awkward import NAMES, VALUES
+from tests.sources.awkward import VALUES, names_of
 from tests.sources.databases import tables
 from tests.sources.loading import (
     DATABASES,
@@ -171,18 +171,19 @@ def test_only_values_that_occur_need_a_translation(loaded: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_awkward_names_and_texts(engine: str, tmp_path: Path) -> None:
+    names = names_of(engine)
     texts = VALUES["text"]
-    table = text_table(**dict.fromkeys(NAMES, texts))
-    pairs = {name: [(text, None if text is None else f"new {text}") for text in texts] for name in NAMES[::3]}
+    table = text_table(**dict.fromkeys(names, texts))
+    pairs = {name: [(text, None if text is None else f"new {text}") for text in texts] for name in names[::3]}
     hidden = [(f"new {texts[1]}", texts[1]), (None, None)]
     recoding = Recoding(
-        keep=tuple(NAMES),
+        keep=tuple(names),
         mappings={name: dict(known) for name, known in pairs.items()},
-        suppressed_columns=(NAMES[0], NAMES[1]),
+        suppressed_columns=(names[0], names[1]),
         suppressed=frozenset(hidden),
     )
     expected = recode_rows(
-        NAMES, table.rows, keep=NAMES, mappings=pairs, suppressed_columns=NAMES[:2], suppressed=hidden
+        names, table.rows, keep=names, mappings=pairs, suppressed_columns=names[:2], suppressed=hidden
     )
     assert counted(recoded(engine, LOADERS[engine](table, tmp_path), recoding, tmp_path)) == count_rows(expected)
 
@@ -208,8 +209,9 @@ def test_a_table_needs_another_name(engine: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="pass its name"):
         source.recode(recoding)
     name = source._origin.parts[-1]
-    schema = "public" if engine == "postgresql" else "main"
-    for same in [name, f'"{name}"', f"{schema}.{name}"] + ([name.upper()] if engine != "postgresql" else []):
+    schema = {"postgresql": "public", "mariadb": source.bind.url.database}.get(engine, "main")
+    anyhow = [name.upper()] if engine in ("sqlite", "duckdb") else []
+    for same in [name, f'"{name}"', f"{schema}.{name}", *anyhow]:
         with pytest.raises(ParameterError, match="is the source itself"):
             source.recode(recoding, target=same)
     assert source.row_count() == 1

@@ -163,7 +163,7 @@ def open_transaction(
 def _join_transaction(
     bind: Connection, dialect: Dialect, *, write: bool, reads: tuple[str, ...]
 ) -> Iterator[Connection]:
-    joined = bind.in_transaction()
+    joined = dialect.is_in_transaction(bind)
     if joined and dialect.savepoints:
         dialect.begin_snapshot(bind, write=write, reads=reads)
         with bind.begin_nested():

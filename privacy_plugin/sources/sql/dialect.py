@@ -23,17 +23,22 @@ from sqlalchemy.sql.elements import quoted_name
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.sources.coding import CodedColumn
-from privacy_plugin.sources.sql.origin import Expression, Origin
+from privacy_plugin.sources.sql.origin import Expression, Origin, quote_name
 
 # SQLAlchemy's name of every supported database, and the module with its dialect.
 MODULES = {
     "duckdb": "privacy_plugin.sources.sql.duckdb",
+    "mariadb": "privacy_plugin.sources.sql.mariadb",
     "postgresql": "privacy_plugin.sources.sql.postgresql",
     "sqlite": "privacy_plugin.sources.sql.sqlite",
 }
 
 # The column types of tables that we create, in names that all dialects accept.
 COLUMN_TYPES = ("TEXT", "BIGINT", "FLOAT8", "BOOLEAN", "DATE", "TIMESTAMP")
+
+# The beginning of the names of tables that other sessions must not see. A database without a schema for such tables
+# creates them as temporary ones.
+PRIVATE_PREFIX = "privacy_plugin_judged_"
 
 FILE_IN_USE = "; another process has the file open, so try again when it is done"
 
@@ -68,6 +73,16 @@ class Dialect(ABC):
 
     savepoints: bool = True
     """Whether part of a transaction can be rolled back."""
+
+    transactional_ddl: bool = True
+    """Whether a transaction covers the creation of tables.
+
+    Otherwise each of them commits, and a table that a query fills need not see the transaction's snapshot: a writer
+    copies its source first, nothing is rolled back, and the targets are replaced by `replace_tables` as a whole.
+    """
+
+    drop_temporary: str = "DROP TABLE IF EXISTS"
+    """The command that drops a temporary table without ending the transaction."""
 
     max_joined_tables: int | None = None
     """How many tables one query can join, if there is a limit."""
@@ -171,6 +186,10 @@ class Dialect(ABC):
         query = sa.select(self.functions.count(sa.literal_column("*"))).select_from(origin.clause)
         return int(connection.execute(query).scalar_one())
 
+    def is_in_transaction(self, connection: Connection) -> bool:
+        """Return whether the caller's transaction is open, and must be ended by the caller alone."""
+        return connection.in_transaction()
+
     @abstractmethod
     def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin a transaction, unless one is open, in which all queries see one state of the table `reads`."""
@@ -189,7 +208,15 @@ class Dialect(ABC):
         self, connection: Connection, name: str, columns: Sequence[SqlColumn], query: sa.Select[Any]
     ) -> None:
         """Create a (quoted) table with the rows of a query."""
-        create_table_as(connection, name, query)
+        create_table_as(connection, self, name, query)
+
+    def create_command(self, name: str, *, temporary: bool) -> str:
+        """Return the text before the query that fills a new (quoted) table."""
+        return f"CREATE {'TEMPORARY TABLE' if temporary else 'TABLE'} {name} AS"
+
+    def column_type(self, kind: str) -> str:
+        """Return the database's name of one of `COLUMN_TYPES`."""
+        return kind
 
     def insert_rows(
         self, connection: Connection, name: str, rows: Sequence[Sequence[Any]], types: Sequence[str]
@@ -212,6 +239,15 @@ class Dialect(ABC):
         """Return the statements that replace a target by a staging table; `name` is the target without its schema."""
         return [f"DROP TABLE IF EXISTS {target}", f"ALTER TABLE {staging} RENAME TO {name}"]
 
+    def replace_tables(
+        self, connection: Connection, staging: Sequence[tuple[str, ...]], targets: Sequence[tuple[str, ...]]
+    ) -> None:
+        """Replace all targets by their staging tables, inside the transaction or in one atomic statement."""
+        for new, target in zip(staging, targets, strict=True):
+            names = [quote_name(parts, connection.dialect) for parts in (new, target, target[-1:])]
+            for statement in self.swap_statements(*names):
+                run_statement(connection, statement)
+
 
 def dialect_of(dialect: SqlAlchemyDialect) -> Dialect:
     """Return our dialect for SQLAlchemy's; raise if the database is not supported."""
@@ -221,9 +257,10 @@ def dialect_of(dialect: SqlAlchemyDialect) -> Dialect:
 def dialect_named(name: str) -> Dialect:
     """Return the dialect of a database; raise if it is not supported."""
     if name not in MODULES:
+        hint = "; for a MariaDB server use a mariadb+pymysql:// URL" if name == "mysql" else ""
         raise SourceError(
-            f"{name} is not supported; valid are {', '.join(MODULES)}. How a database compares text (case, accents, "
-            "trailing blanks) decides what counts as equal, and was verified for these only"
+            f"{name} is not supported{hint}; valid are {', '.join(MODULES)}. How a database compares text "
+            "(case, accents, trailing blanks) decides what counts as equal, and was verified for these only"
         )
     dialect: Dialect = import_module(MODULES[name]).DIALECT
     return dialect
@@ -242,19 +279,20 @@ def run_statement(connection: Connection, statement: str | sa.Executable) -> Non
 class _CreateTableAs(sa.Executable, sa.ClauseElement):
     inherit_cache = False
 
-    def __init__(self, name: str, query: sa.Select[Any], temporary: bool) -> None:
-        self.name, self.query, self.temporary = name, query, temporary
+    def __init__(self, command: str, query: sa.Select[Any]) -> None:
+        self.command, self.query = command, query
 
 
 @compiles(_CreateTableAs)
 def _compile_create_table_as(element: _CreateTableAs, compiler: Any, **options: Any) -> str:
-    kind = "TEMPORARY TABLE" if element.temporary else "TABLE"
-    return f"CREATE {kind} {element.name} AS {compiler.process(element.query, **options)}"
+    return f"{element.command} {compiler.process(element.query, **options)}"
 
 
-def create_table_as(connection: Connection, name: str, query: sa.Select[Any], *, temporary: bool = False) -> None:
+def create_table_as(
+    connection: Connection, dialect: Dialect, name: str, query: sa.Select[Any], *, temporary: bool = False
+) -> None:
     """Create a (quoted) table from a query, with the query's types."""
-    run_statement(connection, _CreateTableAs(name, query, temporary))
+    run_statement(connection, _CreateTableAs(dialect.create_command(name, temporary=temporary), query))
 
 
 def insert_through_driver(connection: Connection, name: str, rows: Sequence[Sequence[Any]]) -> None:

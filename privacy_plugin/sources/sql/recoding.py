@@ -116,7 +116,7 @@ class SqlRecoder:
     def _output_columns(self, translator: Translator) -> list[SqlColumn]:
         text = self._dialect.text_type
         return [
-            SqlColumn(name=name, type=text if name in translator.text_columns else self._described[name].type)
+            SqlColumn(name=name, type=text) if name in translator.text_columns else self._described[name]
             for name in translator.recoding.keep
         ]
 

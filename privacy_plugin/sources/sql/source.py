@@ -57,8 +57,8 @@ from privacy_plugin.sources.sql.staging import (
 def sql_table(engine_or_connection: Engine | Connection, table: Any) -> "SqlTable":
     """Return a source for a table or query of a database; nothing is read yet.
 
-    `table` is "table", "schema.table", a SQLAlchemy table, select(...) or text("SELECT ..."). SQLite, DuckDB and
-    PostgreSQL are supported.
+    `table` is "table", "schema.table", a SQLAlchemy table, select(...) or text("SELECT ..."). SQLite, DuckDB,
+    PostgreSQL and MariaDB are supported.
 
     >>> engine = sa.create_engine("sqlite://")
     >>> with engine.begin() as connection:
@@ -149,6 +149,8 @@ class SqlTable:
         return build_joined_groups(columns, groups, numbers)
 
     def _join_by_meaning(self, population: "SqlTable", columns: Sequence[str], meaning: Meaning) -> JoinedGroups | None:
+        if not self._dialect.transactional_ddl:  # the stored groups might be newer than the snapshot
+            return None
         try:
             with ExitStack() as stack:
                 stack.enter_context(redact_driver_errors(self._bind, "joining the groups of two tables"))
@@ -205,14 +207,14 @@ class SqlTable:
         return open_transaction(self._bind, self._dialect, write=False, reads=self._origin.base_table)
 
     @contextmanager
-    def _open_state(self, connection: Connection) -> Iterator["SqlTable"]:
+    def _open_state(self, connection: Connection, *, write: bool = False) -> Iterator["SqlTable"]:
         """Yield a table that keeps its rows for the rest of the transaction.
 
         A view, a foreign table or a query may return other rows whenever it is read: it is copied once to a temporary
-        table.
+        table. So is every source of a writer whose transaction ends with the first table that it creates.
         """
         described = self._describe(connection)  # a database fixes its snapshot at the first query
-        if self._is_stored(connection):
+        if (self._dialect.transactional_ddl or not write) and self._is_stored(connection):
             yield SqlTable(connection, self._origin, described)
             return
         with open_temporary_tables(connection, self._dialect) as temporary:
@@ -224,6 +226,14 @@ class SqlTable:
                 temporary.create_from_query("held", sa.select(*copied).select_from(self._origin.clause), ())
             copy = table_origin((temporary.full_name("held"),), connection.dialect)
             yield SqlTable(connection, copy, described)
+
+    @contextmanager
+    def private_copy(self) -> Iterator["SqlTable"]:
+        """Yield a copy in a temporary table of this connection, for work that spans several transactions."""
+        with ExitStack() as stack:
+            with open_write_transaction(self._bind, self._dialect, self._origin.base_table, "copying") as connection:
+                copy = stack.enter_context(self._open_state(connection, write=True))
+            yield copy
 
     def _is_stored(self, connection: Connection) -> bool:
         return bool(self._origin.base_table) and self._dialect.is_stored_table(connection, self._origin.base_table)
@@ -237,7 +247,10 @@ class SqlTable:
         parts = parse_target(target)
         with open_write_transaction(self._bind, self._dialect, self._origin.base_table, "recoding") as connection:
             require_other_target(connection, self._dialect, self._origin, parts)
-            with self._open_state(connection) as state, open_temporary_tables(connection, self._dialect) as temporary:
+            with (
+                self._open_state(connection, write=True) as state,
+                open_temporary_tables(connection, self._dialect) as temporary,
+            ):
                 recoder = SqlRecoder(connection, self._dialect, state._origin, state._describe(connection), temporary)
                 columns, query = recoder.prepare(recoding)
                 table = TableToWrite(parts=parts, columns=columns, query=query)
@@ -271,7 +284,7 @@ class SqlTable:
                 described = {column.name: column for column in table._describe(connection)}
                 require_columns(columns, tuple(described))
                 copied = [described[name] for name in columns]
-                state = stack.enter_context(table._open_state(connection))
+                state = stack.enter_context(table._open_state(connection, write=True))
                 order = dialect.content_order(state._origin, copied)
                 query = state._select_released(copied).order_by(*order)
                 written.append(TableToWrite(parts=parts, columns=copied, query=query))
@@ -297,7 +310,10 @@ class SqlTable:
                 require_other_target(connection, self._dialect, self._origin, parts)
             require_distinct_targets(connection, self._dialect, names)
             described = {column.name: column for column in self._describe(connection)}
-            with self._open_state(connection) as state, open_temporary_tables(connection, self._dialect) as temporary:
+            with (
+                self._open_state(connection, write=True) as state,
+                open_temporary_tables(connection, self._dialect) as temporary,
+            ):
                 wanted = make(state.frequencies(columns))
                 tables = []
                 for number, (parts, rows) in enumerate(zip(names, wanted, strict=True)):
@@ -321,8 +337,15 @@ class SqlTable:
         return sql_table(self._bind, target)
 
     def rehearse_rows(self, rows: FrequencyTable, *, target: str | None) -> None:
-        """Replace the target by other rows and roll back, to detect obstacles such as a view that depends on it."""
+        """Replace the target by other rows and roll back, to detect obstacles such as a view that depends on it.
+
+        Where nothing can be rolled back, the rows go to a temporary table only, and an empty table is staged.
+        """
         bind, verify = self._bind, _accept
+        if not self._dialect.transactional_ddl:
+            with open_write_transaction(bind, self._dialect, self._origin.base_table, "writing") as connection:
+                self._rehearse_staging(connection, rows, target)
+            return
         if isinstance(bind, Connection) and bind.in_transaction() and not self._dialect.savepoints:
             # without savepoints the caller's transaction cannot be rolled back in part: use another connection to the
             # file, or stop before the target is replaced
@@ -344,6 +367,17 @@ class SqlTable:
             columns, query = load_drawn_rows(temporary, build_arrow_table(rows))
             table = TableToWrite(parts=parts, columns=columns, query=query)
             write_tables(connection, self._dialect, [table], lambda origins: check(SqlTable(connection, origins[0])))
+
+    def _rehearse_staging(self, connection: Connection, rows: FrequencyTable, target: str | None) -> None:
+        parts = parse_target(target)
+        require_other_target(connection, self._dialect, self._origin, parts)
+        with open_temporary_tables(connection, self._dialect) as temporary, suppress(RehearsalDone):
+            columns, query = load_drawn_rows(temporary, build_arrow_table(rows))
+            temporary.create_from_query("arrived", query, ())
+            arrived = table_origin((temporary.full_name("arrived"),), connection.dialect)
+            check_arrival(rows, _accept)(SqlTable(connection, arrived))
+            table = TableToWrite(parts=parts, columns=columns, query=query.where(sa.false()))
+            write_tables(connection, self._dialect, [table], lambda _: _stop(self))
 
     def _check_row_count(self, connection: Connection, recoding: Recoding) -> Callable[[Sequence[Origin]], None]:
         """Return a check that recoding lost no row, unless suppressed rows are dropped."""

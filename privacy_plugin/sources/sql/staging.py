@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.sources.sql.dialect import Dialect, SqlColumn, create_table_as, run_statement
+from privacy_plugin.sources.sql.dialect import PRIVATE_PREFIX, Dialect, SqlColumn, create_table_as, run_statement
 from privacy_plugin.sources.sql.origin import Origin, quote_name, split_name, table_origin
 
 
@@ -61,24 +61,26 @@ def write_tables(
 ) -> None:
     """Write all tables to staging tables in the targets' schemas, check them, then replace all targets."""
     targets = [dialect.qualified_name(connection, table.parts) for table in tables]
-    staging = [(*target[:-1], f"privacy_plugin_staging_{secrets.token_hex(8)}") for target in targets]
+    staging = [(*target[:-1], _staging_name(target[-1])) for target in targets]
     names = [quote_name(parts, connection.dialect) for parts in staging]
     try:
         for table, name in zip(tables, names, strict=True):
             dialect.create_table(connection, name, table.columns, table.query)
         check([table_origin(parts, connection.dialect) for parts in staging])
-        for target, name in zip(targets, names, strict=True):
-            final = quote_name(target, connection.dialect)
-            for statement in dialect.swap_statements(name, final, quote_name(target[-1:], connection.dialect)):
-                run_statement(connection, statement)
+        dialect.replace_tables(connection, staging, targets)
         # before the tables existed, two names of one table looked like two tables
         require_distinct_targets(connection, dialect, [table.parts for table in tables])
         for table, target in zip(tables, targets, strict=True):
             _require_visible(connection, dialect, table.parts, target)
     except BaseException:
         for name in names:
-            _drop_table(connection, name)
+            _drop_table(connection, dialect, name)
         raise
+
+
+def _staging_name(target: str) -> str:
+    prefix = PRIVATE_PREFIX if target.startswith(PRIVATE_PREFIX) else "privacy_plugin_staging_"
+    return f"{prefix}{secrets.token_hex(8)}"
 
 
 def _require_visible(connection: Connection, dialect: Dialect, parts: tuple[str, ...], target: tuple[str, ...]) -> None:
@@ -89,10 +91,18 @@ def _require_visible(connection: Connection, dialect: Dialect, parts: tuple[str,
         )
 
 
-def _drop_table(connection: Connection, name: str) -> None:
-    """Drop a staging table if the caller's transaction continues; otherwise the rollback has removed it."""
-    with suppress(SQLAlchemyError):
-        run_statement(connection, f"DROP TABLE IF EXISTS {name}")
+def _drop_table(connection: Connection, dialect: Dialect, name: str) -> None:
+    """Drop a staging table if the caller's transaction continues; otherwise the rollback has removed it.
+
+    Where nothing rolls it back, another connection drops it if this one is closed.
+    """
+    statement = f"DROP TABLE IF EXISTS {name}"
+    try:
+        run_statement(connection, statement)
+    except SQLAlchemyError:
+        if not dialect.transactional_ddl:
+            with suppress(SQLAlchemyError), connection.engine.connect() as other:
+                run_statement(other, statement)
 
 
 class TemporaryTables:
@@ -111,13 +121,13 @@ class TemporaryTables:
     def create_from_query(self, name: str, query: sa.Select[Any], columns: Sequence[str]) -> sa.FromClause:
         """Create a table from a query with these columns."""
         quoted = self._register(name)
-        create_table_as(self._connection, quoted, query, temporary=True)
+        create_table_as(self._connection, self._dialect, quoted, query, temporary=True)
         return _table_clause(quoted, columns, name)
 
     def create_from_rows(self, name: str, types: Sequence[str], rows: Sequence[Sequence[Any]]) -> sa.FromClause:
         """Create a table with columns v0, v1, ... of these types (see `COLUMN_TYPES`) and insert rows."""
         quoted = self._register(name)
-        definitions = ", ".join(f"v{i} {kind}" for i, kind in enumerate(types))
+        definitions = ", ".join(f"v{i} {self._dialect.column_type(kind)}" for i, kind in enumerate(types))
         run_statement(self._connection, f"CREATE TEMPORARY TABLE {quoted} ({definitions})")
         self._dialect.insert_rows(self._connection, quoted, rows, types)
         return _table_clause(quoted, [f"v{i}" for i in range(len(types))], name)
@@ -131,7 +141,7 @@ class TemporaryTables:
         """Drop the tables; a failed transaction has removed them already."""
         with suppress(SQLAlchemyError):
             for name in self._names:
-                run_statement(self._connection, f"DROP TABLE IF EXISTS {name}")
+                run_statement(self._connection, f"{self._dialect.drop_temporary} {name}")
 
     def _register(self, name: str) -> str:
         quoted = quote_name([self.full_name(name)], self._connection.dialect)
