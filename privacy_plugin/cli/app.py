@@ -16,6 +16,7 @@ from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
 from privacy_plugin.cli.ledger import ledger
 from privacy_plugin.cli.report import report
+from privacy_plugin.cli.suggest import suggest
 
 app = typer.Typer(
     name="privacy-plugin",
@@ -32,6 +33,7 @@ app = typer.Typer(
 for function in (init, hierarchy, check, anonymize, report, compare, explore, attack, ledger, demo):
     app.command()(function)
 app.command("compile")(compile_loops)
+app.add_typer(suggest, name="suggest")
 
 
 def _print_version(requested: bool) -> None:
