@@ -1,10 +1,12 @@
 """The Great Expectations expectations of privacy_plugin, one a metric; the code is in `privacy_plugin/expectations`."""
 
 from privacy_plugin.expectations import (
+    ExpectTableAcrossReleasesToBeAtMost,
     ExpectTableAttributeRiskToBeAtMost,
     ExpectTableColumnsToMatchPolicy,
     ExpectTableCompressionDifferenceToBeAtMost,
     ExpectTableDeltaPresenceToBeBetween,
+    ExpectTableDifferencesToBeAtMost,
     ExpectTableEpsilonDependenceToBeAtMost,
     ExpectTableItemsetDifferenceToBeAtMost,
     ExpectTableJournalistRiskToBeAtMost,
@@ -13,6 +15,7 @@ from privacy_plugin.expectations import (
     ExpectTableLDiversityToBeAtLeast,
     ExpectTableLearnedAccuracyToBeAtLeast,
     ExpectTableMaximumDisclosureToBeLessThan,
+    ExpectTableMInvarianceToBeAtLeast,
     ExpectTablePresenceConfidenceToBeAtLeast,
     ExpectTablePrivacyBudgetToBeAtMost,
     ExpectTablePrivacyScoreToBeLessThan,
@@ -25,10 +28,12 @@ from privacy_plugin.expectations import (
 )
 
 __all__ = [
+    "ExpectTableAcrossReleasesToBeAtMost",
     "ExpectTableAttributeRiskToBeAtMost",
     "ExpectTableColumnsToMatchPolicy",
     "ExpectTableCompressionDifferenceToBeAtMost",
     "ExpectTableDeltaPresenceToBeBetween",
+    "ExpectTableDifferencesToBeAtMost",
     "ExpectTableEpsilonDependenceToBeAtMost",
     "ExpectTableItemsetDifferenceToBeAtMost",
     "ExpectTableJournalistRiskToBeAtMost",
@@ -36,6 +41,7 @@ __all__ = [
     "ExpectTableKMapToBeAtLeast",
     "ExpectTableLDiversityToBeAtLeast",
     "ExpectTableLearnedAccuracyToBeAtLeast",
+    "ExpectTableMInvarianceToBeAtLeast",
     "ExpectTableMaximumDisclosureToBeLessThan",
     "ExpectTablePresenceConfidenceToBeAtLeast",
     "ExpectTablePrivacyBudgetToBeAtMost",

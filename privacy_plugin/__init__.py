@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from privacy_plugin.generalization.generalize_locally import generalize_locally
     from privacy_plugin.generalization.local_plan import LocalPlan
     from privacy_plugin.generalization.plan import Plan, load_plan
+    from privacy_plugin.history import ReleaseHistory
+    from privacy_plugin.history.in_use import using_history
     from privacy_plugin.ledger import BudgetLedger
     from privacy_plugin.ledger.in_use import using_ledger
     from privacy_plugin.measuring.audits import audit_channel, audit_generated
@@ -61,15 +63,18 @@ if TYPE_CHECKING:
     from privacy_plugin.sources import frequency_table, sql_table
 
     # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
+    across_releases: Callable[..., Measurement]
     attribute_risk: Callable[..., Measurement]
     compression_difference: Callable[..., CompressionDifference]
     delta_presence: Callable[..., DeltaPresence]
+    differences: Callable[..., Measurement]
     itemset_difference: Callable[..., ItemsetDifference]
     journalist_risk: Callable[..., Measurement]
     k_anonymity: Callable[..., Measurement]
     k_map: Callable[..., Measurement]
     l_diversity: Callable[..., Measurement]
     learned_accuracy: Callable[..., LearnedAccuracy]
+    m_invariance: Callable[..., Measurement]
     maximum_disclosure: Callable[..., DisclosureMeasurement]
     presence_confidence: Callable[..., PresenceConfidence]
     privacy_budget: Callable[..., Measurement]
@@ -93,6 +98,7 @@ _HOMES = {
     "Plan": "generalization.plan",
     "Policy": "policy.policy",
     "PrivacyPluginError": "errors",
+    "ReleaseHistory": "history",
     "Requirement": "requirements.requirement",
     "Verdict": "gate.verdict",
     "BudgetLedger": "ledger",
@@ -131,21 +137,25 @@ _HOMES = {
     "sql_table": "sources",
     "synthesize": "anonymizers.synthesis.synthesize",
     "tree_hierarchy": "frequency.hierarchy_builders",
+    "using_history": "history.in_use",
     "using_ledger": "ledger.in_use",
     "write_hierarchy": "frequency.hierarchy_files",
 }
 
 # Metrics are functions of frequency tables; here they take any data.
 _METRICS = (
+    "across_releases",
     "attribute_risk",
     "compression_difference",
     "delta_presence",
+    "differences",
     "itemset_difference",
     "journalist_risk",
     "k_anonymity",
     "k_map",
     "l_diversity",
     "learned_accuracy",
+    "m_invariance",
     "maximum_disclosure",
     "presence_confidence",
     "privacy_budget",
@@ -170,6 +180,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "Plan",
     "Policy",
     "PrivacyPluginError",
+    "ReleaseHistory",
     "Requirement",
     "Verdict",
     "audit_channel",
@@ -207,6 +218,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "sql_table",
     "synthesize",
     "tree_hierarchy",
+    "using_history",
     "using_ledger",
     "write_hierarchy",
 ]

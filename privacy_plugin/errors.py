@@ -49,6 +49,10 @@ class BudgetError(PrivacyPluginError):
     """A randomized release would exceed the privacy budget."""
 
 
+class HistoryError(PrivacyPluginError):
+    """The release history cannot be read or written, or lacks what a requirement needs."""
+
+
 class InfeasibleError(PrivacyPluginError):
     """No allowed transformation meets the requirements."""
 

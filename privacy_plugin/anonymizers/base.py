@@ -221,8 +221,12 @@ class Anonymizer(ABC):
 
     @property
     def aims(self) -> tuple[Requirement, ...]:
-        """The requirements that a search can aim at; how useful the result is, the gate judges afterwards."""
-        return tuple(requirement for requirement in self.rules.requirements if requirement.definition.kind != "utility")
+        """The requirements that a search can aim at; usefulness and earlier releases are judged by the gate."""
+        return tuple(
+            requirement
+            for requirement in self.rules.requirements
+            if requirement.definition.kind != "utility" and not requirement.definition.needs_history
+        )
 
     @abstractmethod
     def require_policy(self) -> None:

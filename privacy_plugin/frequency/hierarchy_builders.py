@@ -49,6 +49,13 @@ class IntervalHierarchy(Hierarchy):
         numbers = "numbers, as text with a decimal point"
         return numbers if self._open_ends else f"{numbers}, from its first boundary to below its last"
 
+    @property
+    def representatives(self) -> tuple[Value, ...]:
+        """One number of every interval of the finest level, and one below and above where the ends are open."""
+        cuts = self._cuts[0]
+        numbers = [cuts[0] - 1, *cuts] if self._open_ends else cuts[:-1]
+        return tuple(canonical(number) for number in numbers)
+
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the intervals of a number, or None for other text and numbers outside."""
         number = as_number(value)
@@ -127,6 +134,11 @@ class MaskHierarchy(Hierarchy):
         return {
             "mask": {"length": self._length, "from_right": self._from_right, "character": self._character, **levels}
         }
+
+    @property
+    def character(self) -> str:
+        """The character that masks."""
+        return self._character
 
     @property
     def covers(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED
+from privacy_plugin.history.in_use import find_history
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.metrics.usability.column_change import is_wiped_out
 from privacy_plugin.requirements.clauses import ClauseFinding, judge_clauses
@@ -153,7 +154,7 @@ def judge(
                 others.count_rows()
             findings = _judge_requirements(rules, tables, others)
             clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
-            notes = wiped_out_notes(rules, tables, hierarchies or {})
+            notes = (*wiped_out_notes(rules, tables, hierarchies or {}), *release_notes(rules, tables))
             released = tables.source.fingerprint(rules.released) if fingerprint else None
             if released is not None and released.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {released.rows:,}",))
@@ -214,6 +215,28 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
         + _WIPED_OUT
         for name, values in known.items()
         if values and is_wiped_out(values, hierarchies.get(name))
+    )
+
+
+def release_notes(rules: Rules, tables: Tables) -> tuple[str, ...]:
+    """Return a note on earlier releases that the verdict does not consider, with how many people are in both."""
+    if rules.needs_history or rules.needs_ledger:  # a privacy budget covers all releases of its dataset
+        return ()
+    wanted = "across_releases" if rules.unit else "differences"
+    with find_history() as history:
+        earlier = None if history is None else history.releases(dataset=rules.dataset)
+        if history is None or earlier is None:
+            return (f"several releases of this dataset were not considered: the policy does not require {wanted}",)
+        if not earlier:
+            return ()
+        not_considered = f"{len(earlier)} earlier releases of this dataset were not considered"
+        if rules.unit is None or not all(release.counted_by_unit for release in earlier):
+            return (f"{not_considered}; require {wanted} to judge them together",)
+        people = tables.frequencies([rules.unit])
+        both = history.count_returning(people, unit=rules.unit, dataset=rules.dataset)
+    return (
+        f"{not_considered}, and {both:,} of the {people.distinct:,} people of this table are in one of them; require "
+        f"{wanted} to judge them together",
     )
 
 

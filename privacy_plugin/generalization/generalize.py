@@ -215,6 +215,8 @@ def require_parameters(
                 f"{requirement.metric} judges randomized releases; no generalization meets it. Use "
                 "epsilon_safe_lattice or synthesize (in a policy: anonymize: {method: ...})"
             )
+        if requirement.definition.needs_history:
+            raise ParameterError(f"{requirement.metric} is about all releases and cannot guide a search; leave it out")
         if requirement.definition.kind != "privacy":
             raise ParameterError(
                 f"{requirement.metric} judges a finished table and cannot guide a generalization; leave it to the gate"

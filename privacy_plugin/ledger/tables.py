@@ -68,7 +68,9 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
             "a ledger needs SQLite or PostgreSQL, whose locks keep two runs from overspending; " + _ADDRESSES
         )
     with as_budget_error("opened"):
-        engine = _postgresql(parsed) if backend == "postgresql" else _sqlite(parsed, create=create)
+        if backend == "sqlite" and not create and _is_missing(parsed):
+            raise BudgetError(_NO_LEDGER)
+        engine = postgresql_engine(parsed) if backend == "postgresql" else sqlite_engine(parsed)
         if create:
             METADATA.create_all(engine)
         elif not all(sa.inspect(engine).has_table(table.name) for table in METADATA.sorted_tables):
@@ -86,7 +88,8 @@ def as_budget_error(doing: str) -> Iterator[None]:
         raise BudgetError(f"the budget ledger cannot be {doing}: {described}") from None
 
 
-def _postgresql(url: sa.URL) -> sa.Engine:
+def postgresql_engine(url: sa.URL) -> sa.Engine:
+    """Return an engine whose commits are durable and whose reads see every row."""
     # Reserving waits for a lock and then reads what others have spent. A stricter isolation level would read the
     # state from before the wait, and two runs could spend the same budget.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, isolation_level="READ COMMITTED")
@@ -103,11 +106,13 @@ def _postgresql(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def _sqlite(url: sa.URL, *, create: bool) -> sa.Engine:
-    in_memory = url.database in (None, "", ":memory:")
-    if not in_memory and not create and not Path(str(url.database)).exists():
-        raise BudgetError(_NO_LEDGER)
-    pool = {"poolclass": sa.StaticPool} if in_memory else {}
+def _is_missing(url: sa.URL) -> bool:
+    return url.database not in (None, "", ":memory:") and not Path(str(url.database)).exists()
+
+
+def sqlite_engine(url: sa.URL) -> sa.Engine:
+    """Return an engine whose transactions lock the file before they read."""
+    pool = {"poolclass": sa.StaticPool} if url.database in (None, "", ":memory:") else {}
     waiting = {"timeout": 60, "check_same_thread": False}
     engine = sa.create_engine(url, connect_args=waiting, hide_parameters=True, **pool)
 

@@ -14,6 +14,7 @@ from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.population import Population
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import Value
+from privacy_plugin.history.in_use import history_in_use
 from privacy_plugin.ledger.accounts import account_of
 from privacy_plugin.measuring.people import WAYS_OUT, Counting, describe_one_row
 from privacy_plugin.metrics.measurement import Measurement
@@ -158,6 +159,8 @@ def measure(
         require_column(unit, tables.source.columns, role="unit")
         require_columns([*columns, unit], tables.source.columns, role="columns and unit")
         counting = Counting(unit=unit, count=require_count(count or "sequences"))
+    if metric.needs_history:
+        return _measure_with_history(metric, tables, unit, roles, options)
     if metric.needs_ledger:  # a release is identified by all of its columns
         columns, options["account"] = list(tables.source.columns), account_of
     if not metric.needs_population:
@@ -184,6 +187,40 @@ def measure(
     whole = metric.second_table != "population"  # an original is needed whole
     table, compared = tables.compared(others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"))
     return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
+
+
+def _measure_with_history(
+    metric: Metric, tables: Tables, unit: str | None, roles: Mapping[str, Any], options: Mapping[str, Any]
+) -> Measurement:
+    """Measure a table together with the earlier releases of its dataset."""
+    dataset = options.get("dataset")
+    if not dataset:
+        raise ParameterError(f"{metric.name} needs dataset: the name under which releases are recorded")
+    quasi_identifiers = list(roles["quasi_identifiers"])
+    used = [getattr(requirement, "sensitive", None) for requirement in options.get("requirements") or ()]
+    sensitive = list(
+        dict.fromkeys(
+            name
+            for name in [roles.get("sensitive"), *used, *(options.get("sensitive_columns") or ())]
+            if name is not None
+        )
+    )
+    columns = [*quasi_identifiers, *sensitive]
+    with history_in_use() as history:
+        if not metric.follows_people:
+            earlier = history.earlier_tables(dataset=dataset, columns=columns)
+            found = tuple(table for _, table in earlier)
+            return metric.measure(tables.frequencies(columns), earlier=found, **roles, **options)
+        if unit is None:
+            raise ParameterError(f"{metric.name} follows people through releases; it needs a unit column")
+        joint = history.joint_classes(
+            tables.frequencies([unit, *columns]),
+            unit=unit,
+            quasi_identifiers=quasi_identifiers,
+            sensitive=sensitive,
+            dataset=dataset,
+        )
+    return metric.measure(tables.frequencies(columns), joint_classes=joint, **roles, **options)
 
 
 def _listed(names: str | list[str]) -> list[str]:
@@ -216,7 +253,7 @@ def public_function(name: str) -> Callable[..., Measurement]:
     stated = [
         given.replace(name=metric.called.get(given.name, given.name))
         for given in list(own.parameters.values())[1:]
-        if given.name != "account"
+        if given.name not in ("account", "joint_classes", "earlier")
     ]
     roles = {name: role for role, name in metric.called.items()}
     count = inspect.Parameter("count", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)

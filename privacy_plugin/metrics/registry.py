@@ -36,8 +36,10 @@ CAVEATS = {
     "utility": "This says how useful the table is, and nothing about privacy.",
 }
 
-# Arguments that the caller of a metric supplies: a second table, a progress callback, the ledger's account.
-_SURROUNDINGS = (*SECOND_TABLES, "progress", "account")
+# Arguments that the caller of a metric supplies: a second table, a progress callback, the ledger's account, and what
+# the release history knows.
+_HISTORY = ("joint_classes", "earlier")
+_SURROUNDINGS = (*SECOND_TABLES, "progress", "account", *_HISTORY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +68,7 @@ class Metric:
     check: Callable[..., None] | None = None
     writes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
+    implied: Mapping[str, Any] | None = None
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -100,6 +103,16 @@ class Metric:
     def needs_ledger(self) -> bool:
         """Whether the metric asks the budget ledger about the whole table, all columns of it."""
         return "account" in inspect.signature(self.measure).parameters
+
+    @property
+    def follows_people(self) -> bool:
+        """Whether the metric asks the release history about the people of the table, by a unit column."""
+        return "joint_classes" in inspect.signature(self.measure).parameters
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether the metric asks the release history about earlier releases of the dataset."""
+        return any(name in inspect.signature(self.measure).parameters for name in _HISTORY)
 
     @property
     def reports_progress(self) -> bool:
@@ -149,6 +162,7 @@ def metric(
     check: Callable[..., None] | None = None,
     writes: Mapping[str, Callable[[Any], Any]] | None = None,
     called: Mapping[str, str] | None = None,
+    implied: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
 
@@ -171,6 +185,7 @@ def metric(
     - `check`: takes the metric's options and raises for those that make no sense, before data is read.
     - `writes`: how an option that is not plain data is written as such, so that policies and suites can hold it.
     - `called`: the names that the public function has for roles, such as {"attributes": "columns"}.
+    - `implied`: the only limit that makes sense, such as {"at_most": 0}; a requirement need not write it.
     """
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
@@ -200,6 +215,7 @@ def metric(
             check=check,
             writes=writes or {},
             called=called or {},
+            implied=implied,
         )
         return function
 

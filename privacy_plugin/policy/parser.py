@@ -180,7 +180,10 @@ def _near_limit_hint(entry: Any) -> str:
 
 
 def _parse_limit_line(name: str, entry: Any, folder: Path) -> dict[str, Any]:
-    fitting = fitting_kinds(find_metric(name))
+    definition = find_metric(name)
+    fitting = fitting_kinds(definition)
+    if definition.implied is not None and (entry is None or isinstance(entry, Mapping)):
+        return {str(key): parse_option(str(key), value, folder=folder) for key, value in (entry or {}).items()}
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
         ways = " or ".join(f"{name}: {{{kind}: {'[low, high]' if kind == 'between' else '...'}}}" for kind in fitting)
         raise ParameterError(f"{name} has no limit{_near_limit_hint(entry)}; write {ways}")
@@ -214,6 +217,36 @@ def _for_each_sensitive(requirement: Requirement, roles: Mapping[str, str]) -> l
     if not sensitive:
         raise PolicyError(f"{requirement} needs a column with the role sensitive")
     return [replace(requirement, sensitive=name) for name in sensitive]
+
+
+def with_releases(
+    requirement: Requirement, requirements: Sequence[Requirement], dataset: str, roles: Mapping[str, str]
+) -> Requirement:
+    """Set what a requirement over releases is about: the dataset, and the other requirements of the policy."""
+    definition = requirement.definition
+    if not definition.needs_history:
+        return requirement
+    unit = next((name for name, role in roles.items() if role == "unit"), None)
+    if definition.follows_people and unit is None:
+        raise PolicyError(
+            f"{requirement.metric} follows people through releases: it needs a column with the role unit. For a table "
+            "without one use differences"
+        )
+    if not definition.follows_people and unit is not None:
+        raise PolicyError(f"{requirement.metric} is for tables without a unit; use across_releases, which is stricter")
+    if {"dataset", "requirements", "sensitive_columns"} & set(requirement.options):
+        raise PolicyError(f"{requirement.metric}: the policy supplies the options; write {requirement.metric}: {{}}")
+    options: dict[str, Any] = {**requirement.options, "dataset": dataset}
+    if "sensitive_columns" in definition.options:
+        options["sensitive_columns"] = [name for name, role in roles.items() if role == "sensitive"]
+    if "requirements" in definition.options:
+        others = tuple(other for other in requirements if not other.definition.needs_history)
+        options["requirements"] = tuple(other for other in others if other.definition.kind == "privacy")
+        try:
+            definition.require_options(options)
+        except ParameterError as problem:
+            raise PolicyError(f"{requirement.metric}: {problem}") from None
+    return replace(requirement, options=options)
 
 
 def with_dataset(requirement: Requirement, dataset: str) -> Requirement:

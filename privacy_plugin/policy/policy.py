@@ -4,11 +4,12 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -17,6 +18,7 @@ from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import ParameterError, PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.gate.verdict import Verdict, judge
+from privacy_plugin.history.in_use import using_history
 from privacy_plugin.policy.packs import pack_notes, parse_packs
 from privacy_plugin.policy.parser import (
     note_uncovered_selection,
@@ -29,6 +31,7 @@ from privacy_plugin.policy.parser import (
     parse_requirements,
     parse_valid_for,
     with_dataset,
+    with_releases,
 )
 from privacy_plugin.policy.presets import find_contradictions
 from privacy_plugin.policy.strict_yaml import describe_yaml_error, load_yaml
@@ -36,6 +39,9 @@ from privacy_plugin.requirements.clauses import Clause
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.requirements.rules import Rules, require_countable
 from privacy_plugin.text_files import read_text_file
+
+if TYPE_CHECKING:
+    from privacy_plugin.history import ReleaseHistory
 
 _LARGEST_POLICY = 20 * 2**20
 _KEYS = (
@@ -112,12 +118,11 @@ class Policy:
         require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns, requirements)
+        resolved = [with_dataset(with_hierarchies(each, hierarchies), dataset) for each in requirements]
         policy = cls(
             dataset=dataset,
             roles=roles,
-            requirements=tuple(
-                with_dataset(with_hierarchies(requirement, hierarchies), dataset) for requirement in requirements
-            ),
+            requirements=tuple(with_releases(each, resolved, dataset, roles) for each in resolved),
             hierarchies=hierarchies,
             anonymize=options,
             method=method,
@@ -199,17 +204,27 @@ class Policy:
         return self.anonymizer.spends_budget or self.rules.needs_ledger
 
     def judge(
-        self, data: Any, *, population: Any = None, partition: str | None = None, fingerprint: bool = False
+        self,
+        data: Any,
+        *,
+        population: Any = None,
+        partition: str | None = None,
+        fingerprint: bool = False,
+        history: "ReleaseHistory | str | None" = None,
     ) -> Verdict:
-        """Judge a table; the gate stays closed, with its reasons, if anything could not be evaluated."""
-        verdict = judge(
-            self.rules,
-            data,
-            population=population,
-            partition=partition,
-            fingerprint=fingerprint,
-            hierarchies=self.hierarchies,
-        )
+        """Judge a table; the gate stays closed, with its reasons, if anything could not be evaluated.
+
+        Requirements over releases use `history`, or the one in use.
+        """
+        with nullcontext() if history is None else using_history(history):
+            verdict = judge(
+                self.rules,
+                data,
+                population=population,
+                partition=partition,
+                fingerprint=fingerprint,
+                hierarchies=self.hierarchies,
+            )
         until = datetime.fromisoformat(verdict.judged_at) + self.valid_for if self.valid_for else None
         notes = (*verdict.notes, *self.notes, *self.anonymizer.notes)
         return replace(verdict, notes=notes, valid_until=until.isoformat() if until else None)

@@ -34,6 +34,10 @@ class Limit:
         """Parse the one limit among keyword arguments; raise for none, several, a wrong direction or a wrong value."""
         given_limits = {kind: value for kind, value in given.items() if value is not None}
         fitting = fitting_kinds(metric)
+        if metric.implied is not None:
+            given_limits = given_limits or dict(metric.implied)
+            if given_limits != metric.implied:
+                raise ParameterError(f"{metric.name} has no limit to choose: write {metric.name}: {{}}")
         for kind in given_limits:
             if kind not in KINDS:
                 raise ParameterError(unknown_name("limit", kind, fitting))

@@ -99,7 +99,7 @@ class Requirement:
         return self._details(self.options)
 
     def _details(self, options: Mapping[str, Any]) -> str:
-        implied = ("hierarchies", "roles", "dataset")  # set by the policy
+        implied = ("hierarchies", "roles", "dataset", "requirements", "sensitive_columns")  # set by the policy
         stated = [_format_option(name, value) for name, value in options.items() if name not in implied]
         stated += [self.sensitive] if self.sensitive else []
         stated += self.attributes or ()
@@ -186,6 +186,8 @@ def require(
     definition = find_metric(metric)
     limits = {name: value for name, value in given.items() if name in KINDS}
     options = {name: parse_option(name, value) for name, value in given.items() if name not in KINDS}
+    if "requirements" in options:
+        options["requirements"] = tuple(map(_parse_requirement, options["requirements"] or ()))
     definition.require_options(options)
     if sensitive is not None and "sensitive" not in definition.roles:
         raise ParameterError(f"{metric} does not use a sensitive column; remove sensitive")
@@ -197,6 +199,16 @@ def require(
         attributes=_parse_attributes(definition, attributes),
         origin=origin,
     )
+
+
+def _parse_requirement(given: Any) -> Requirement:
+    """Return a requirement that another one is about, given as such or as plain data."""
+    if isinstance(given, Requirement):
+        return given
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise ParameterError("requirements must be a list of requirements, each one metric with its limit")
+    ((name, entry),) = given.items()
+    return require(name, **(entry or {}))
 
 
 def _parse_attributes(definition: Metric, named: Sequence[str] | None) -> tuple[str, ...] | None:

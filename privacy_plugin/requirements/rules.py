@@ -53,6 +53,11 @@ class Rules:
         """Whether a requirement needs a budget ledger."""
         return any(requirement.definition.needs_ledger for requirement in self.requirements)
 
+    @property
+    def needs_history(self) -> bool:
+        """Whether a requirement needs a release history."""
+        return any(requirement.definition.needs_history for requirement in self.requirements)
+
     def columns(self, role: str) -> tuple[str, ...]:
         """Return the columns with a role."""
         return tuple(name for name, given in self.roles.items() if given == role)

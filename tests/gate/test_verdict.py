@@ -18,6 +18,8 @@ from tests.oracles import class_metrics as oracle
 
 COLUMNS = {"age": "quasi_identifier", "zip": "quasi_identifier", "disease": "sensitive", "note": "insensitive"}
 
+NOT_CONSIDERED = "several releases of this dataset were not considered: the policy does not require differences"
+
 
 def policy_of(columns=COLUMNS, requirements=({"k_anonymity": {"at_least": 2}},)):
     return pp.Policy.from_dict({"dataset": "visits", "columns": dict(columns), "requirements": list(requirements)})
@@ -344,13 +346,16 @@ def test_a_column_that_holds_nothing_but_its_root_is_noted_without_another_query
     assert verdict.notes == (
         "column 'age' was generalized to `*` in every row: it carries no information",
         "column 'zip' was generalized to the root of its hierarchy in every row: it carries no information",
+        verdict.notes[-1],
     )
+    assert "several releases of this dataset were not considered" in verdict.notes[-1]
     assert len(asked) == 1 + unit  # with a unit also the number of people
 
 
 def test_a_constant_column_is_not_taken_for_a_generalized_one():
-    assert policy_of().judge(frame_of()).notes == ()
+    assert policy_of().judge(frame_of()).notes == (NOT_CONSIDERED,)
     some = frame_of().assign(age=["*", 30, 30, 30])
     assert policy_of(requirements=[{"k_anonymity": {"at_least": 1}}]).judge(some).notes == (
+        NOT_CONSIDERED,
         "k_anonymity at least 1 is the weakest limit: every table meets it",
     )

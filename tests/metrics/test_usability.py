@@ -287,7 +287,7 @@ def test_a_policy_line_closes_the_gate_to_what_is_of_no_use():
     plan = pp.generalize(original, hierarchies=HIERARCHIES, requirements=[pp.require("k_anonymity", at_least=2)])
     opened = rules.judge(plan.apply(original), population=original)
     assert opened.passed
-    assert opened.notes == ()
+    assert not any("carries no information" in note for note in opened.notes)
     closed = rules.judge(stars)
     assert not closed.evaluated
     assert "needs the original table" in closed.reasons[0]

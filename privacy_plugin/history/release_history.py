@@ -1,0 +1,422 @@
+"""The release history: what was released of every dataset before, so that a gate can judge all releases together.
+
+A release is reserved before its table is published and committed afterwards. A reservation counts as released at once,
+because a process that is killed in between may have published; only a person who knows that it did not clears it. The
+history is private like the source: it knows who was in which release, as keyed hashes. Write access to it is the power
+to forge it.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from privacy_plugin.errors import HistoryError, ParameterError
+from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.history.joint_class_tree import JointClassTree, forget_release, merge_values
+from privacy_plugin.history.key import history_key, keyed_hash, require_key
+from privacy_plugin.history.people import People, hash_person, read_people, read_rows
+from privacy_plugin.history.tables import (
+    ABOUT,
+    ERASED,
+    PEOPLE,
+    RELEASES,
+    ROWS,
+    as_history_error,
+    open_history,
+)
+from privacy_plugin.metrics.joint_classes import JointClasses
+from privacy_plugin.sources import open_source
+
+_CHUNK = 5000
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRelease:
+    """One release of a dataset; status `reserved` means that it began and did not report its end."""
+
+    number: int
+    dataset: str
+    partition: str | None
+    policy_digest: str
+    certificate: str | None
+    status: str
+    reserved_at: str
+    committed_at: str | None
+    purged_at: str | None
+    counted_by_unit: bool
+    people: int
+    returning_people: int
+    classes: int
+    several_rows: int
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for the command line and reports."""
+        return asdict(self)
+
+
+class ReleaseHistory:
+    """A history in SQLite (one file, several processes) or PostgreSQL (a team).
+
+    >>> import pandas
+    >>> from privacy_plugin import Policy
+    >>> policy = Policy.from_dict({
+    ...     "dataset": "visits",
+    ...     "columns": {"patient": "unit", "age": "quasi_identifier"},
+    ...     "requirements": [{"k_anonymity": {"at_least": 2}}, {"across_releases": {}}],
+    ... })
+    >>> history = ReleaseHistory("sqlite://", key=b"an example of a key, not secret")
+    >>> first = pandas.DataFrame({"patient": ["a", "b"], "age": ["30-39"] * 2})
+    >>> policy.judge(first, history=history).passed
+    True
+    >>> history.record(first, policy=policy).people
+    2
+    >>> second = pandas.DataFrame({"patient": ["a", "b", "c"], "age": ["30-39"] * 3})
+    >>> policy.judge(second, history=history).passed  # the difference is one person
+    False
+    """
+
+    def __init__(
+        self, url: str | sa.URL = "sqlite:///privacy-history.db", *, create: bool = True, key: bytes | None = None
+    ) -> None:
+        """Open the history at a SQLAlchemy URL; a missing one is created, or refused with create=False.
+
+        The default key is `history_key()`; a history that was kept with another key is refused.
+        """
+        self._key = history_key() if key is None else require_key(key)
+        self._engine = open_history(url, create=create)
+        self._require_same_key()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._engine.dispose()
+
+    def releases(self, *, dataset: str | None = None) -> tuple[RecordedRelease, ...]:
+        """Return every release, oldest first; reserved and purged ones too."""
+        with self._transaction("read") as connection:
+            return _releases(connection, dataset)
+
+    def state(self, dataset: str) -> str:
+        """Return a mark that changes with every release, clearing and purge of a dataset."""
+        with self._transaction("read") as connection:
+            return _state(connection, dataset)
+
+    def record(
+        self, released: Any, *, policy: Any, partition: str | None = None, certificate: str | None = None
+    ) -> RecordedRelease:
+        """Record a release that was made: reserve and commit. A table with a unit is given with its unit column."""
+        number = self.reserve(released, policy=policy, partition=partition, certificate=certificate)
+        self.commit(number)
+        return next(release for release in self.releases(dataset=policy.rules.dataset) if release.number == number)
+
+    @contextmanager
+    def releasing(self, released: Any, *, policy: Any, **about: Any) -> Iterator[int]:
+        """Reserve, run the block that publishes, commit; after an error inside, the reservation stays."""
+        number = self.reserve(released, policy=policy, **about)
+        yield number
+        self.commit(number)
+
+    def reserve(
+        self,
+        released: Any,
+        *,
+        policy: Any,
+        partition: str | None = None,
+        certificate: str | None = None,
+        after: str | None = None,
+    ) -> int:
+        """Record a release that is about to be published, and return its number; it counts as released from now on.
+
+        `after` is the `state` that the release was judged in: if the history has changed since, HistoryError is raised.
+        """
+        rules = policy.rules
+        quasi_identifiers, sensitive = list(rules.columns("quasi_identifier")), list(rules.columns("sensitive"))
+        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
+        source = open_source(released)
+        people = None
+        if rules.unit is not None:
+            table = source.frequencies([rules.unit, *quasi_identifiers, *sensitive])
+            people = self._read_people(table, rules.unit, quasi_identifiers, sensitive, rules.dataset)
+        else:
+            table = source.frequencies([*quasi_identifiers, *sensitive])
+        table.require_rows()
+        with self._transaction("written") as connection:
+            if after is not None and _state(connection, rules.dataset) != after:
+                raise HistoryError(
+                    "another release of this dataset was recorded after this one was judged; judge again"
+                )
+            entry = {
+                "dataset": rules.dataset,
+                "partition": partition,
+                "policy_digest": rules.digest,
+                "certificate": certificate,
+                "status": "reserved",
+                "reserved_at": _now(),
+                "counted_by_unit": people is not None,
+                "people": table.rows if people is None else len(people.persons),
+                "returning_people": 0,
+                "classes": len(table.project(quasi_identifiers).counts) if people is None else len(people.facts),
+                "several_rows": 0 if people is None else people.several_rows,
+                "columns": json.dumps(columns),
+            }
+            inserted = connection.execute(sa.insert(RELEASES).values(**entry)).inserted_primary_key
+            number = int(inserted[0]) if inserted else 0
+            if people is None:
+                rows = [
+                    {"release": number, "row": row, "content": content, "people": count}
+                    for row, (content, count) in enumerate(read_rows(table))
+                ]
+                _execute_many(connection, sa.insert(ROWS), rows)
+            else:
+                returning = _move(connection, rules.dataset, number, people)
+                change = sa.update(RELEASES).where(RELEASES.c.number == number).values(returning_people=returning)
+                connection.execute(change)
+        return number
+
+    def commit(self, number: int, *, certificate: str | None = None) -> None:
+        """Record that the release of a reservation was published."""
+        changes: dict[str, Any] = {"status": "committed", "committed_at": _now()}
+        changes |= {} if certificate is None else {"certificate": certificate}
+        where = (RELEASES.c.number == number) & (RELEASES.c.status == "reserved")
+        with self._transaction("written") as connection:
+            if connection.execute(sa.update(RELEASES).where(where).values(**changes)).rowcount != 1:
+                raise HistoryError("only a reserved release can be committed; this one is committed, purged or unknown")
+
+    def clear(self, number: int) -> None:
+        """Remove a reservation whose table was certainly not published; a committed release cannot be removed."""
+        with self._transaction("written") as connection:
+            found = connection.execute(sa.select(RELEASES).where(RELEASES.c.number == number)).one_or_none()
+            if found is None or found.status != "reserved":
+                raise HistoryError("only a reserved release can be cleared; this one is committed, purged or unknown")
+            forget_release(connection, found.dataset, number)
+            connection.execute(sa.delete(RELEASES).where(RELEASES.c.number == number))
+
+    def purge(self, *, before: str | datetime, dataset: str | None = None) -> int:
+        """Forget who and what was in the releases before a time; returns how many releases were purged.
+
+        Their times, policies and certificates stay. A gate that needs what was purged is closed.
+        """
+        limit = _as_time(before)
+        with self._transaction("written") as connection:
+            found = [
+                release
+                for release in _releases(connection, dataset)
+                if release.reserved_at < limit and release.purged_at is None
+            ]
+            for release in found:
+                forget_release(connection, release.dataset, release.number)
+                changes = {"status": "purged", "purged_at": _now()}
+                connection.execute(sa.update(RELEASES).where(RELEASES.c.number == release.number).values(**changes))
+        return len(found)
+
+    def erase(self, person: Any, *, dataset: str) -> bool:
+        """Forget the classes and values of one person; returns whether the history knew them.
+
+        A keyed hash stays in a list of erased people: if they appear in a later release, their gate is closed, because
+        their joint class is not known any more. The counts of their old joint classes stay.
+        """
+        hashed = hash_person(self._key, dataset, person)
+        with self._transaction("written") as connection:
+            where = (PEOPLE.c.dataset == dataset) & (PEOPLE.c.person == hashed)
+            known = connection.execute(sa.delete(PEOPLE).where(where)).rowcount == 1
+            if known:
+                connection.execute(sa.insert(ERASED).values(dataset=dataset, person=hashed))
+        return known
+
+    def count_returning(self, table: FrequencyTable, *, unit: str, dataset: str) -> int:
+        """Return how many people of a table grouped by its unit are in an earlier release of the dataset."""
+        hashed = {hash_person(self._key, dataset, person) for person in table.dictionary(unit)}
+        with self._transaction("read") as connection:
+            return len(_known(connection, dataset, hashed))
+
+    def joint_classes(
+        self,
+        table: FrequencyTable,
+        *,
+        unit: str,
+        quasi_identifiers: Sequence[str],
+        sensitive: Sequence[str],
+        dataset: str,
+    ) -> JointClasses:
+        """Return the joint classes as they would be after a release of this table (grouped as in `read_people`)."""
+        people = self._read_people(table, unit, quasi_identifiers, sensitive, dataset)
+        with self._transaction("read") as connection:
+            earlier = _releases(connection, dataset)
+            _require_complete(earlier, people)
+            hashed = set(people.persons)
+            erased = _selected(connection, ERASED, dataset, hashed)
+            if erased:
+                raise HistoryError(
+                    f"{len(erased):,} people of this table were erased from the history, so that their earlier "
+                    "releases cannot be considered; leave them out of the table"
+                )
+            tree = JointClassTree.load(connection, dataset)
+            known = _known(connection, dataset, hashed)
+        tree.move(people, known, release=0)
+        return tree.result(people, releases=len(earlier), returning=len(known))
+
+    def earlier_tables(
+        self, *, dataset: str, columns: Sequence[str]
+    ) -> tuple[tuple[RecordedRelease, FrequencyTable], ...]:
+        """Return the earlier releases of a dataset without unit, as tables of some columns."""
+        with self._transaction("read") as connection:
+            earlier = _releases(connection, dataset)
+            if any(release.purged_at for release in earlier):
+                raise HistoryError(_purged(earlier))
+            if any(release.counted_by_unit for release in earlier):
+                raise HistoryError(
+                    "an earlier release of this dataset was recorded by its unit and cannot be compared row by row; "
+                    "add the unit to the policy and require across_releases"
+                )
+            return tuple((release, _table_of(connection, release, columns)) for release in earlier)
+
+    def _read_people(
+        self, table: FrequencyTable, unit: str, quasi_identifiers: Sequence[str], sensitive: Sequence[str], dataset: str
+    ) -> People:
+        return read_people(
+            table,
+            unit=unit,
+            quasi_identifiers=quasi_identifiers,
+            sensitive=sensitive,
+            dataset=dataset,
+            hash_key=self._key,
+        )
+
+    def _require_same_key(self) -> None:
+        """Raise if the history was kept with another key: nobody would be recognized, and every release look safe."""
+        check = keyed_hash(self._key, "release history")
+        with as_history_error("opened"):
+            try:
+                with self._engine.begin() as connection:
+                    found = connection.execute(sa.select(ABOUT.c.content).where(ABOUT.c.name == "key")).scalar()
+                    if found is None:
+                        connection.execute(sa.insert(ABOUT).values(name="key", content=check))
+                        found = check
+            except sa.exc.IntegrityError:  # another process created the history at the same moment
+                with self._engine.begin() as connection:
+                    found = connection.execute(sa.select(ABOUT.c.content).where(ABOUT.c.name == "key")).scalar()
+        if found != check:
+            raise HistoryError(
+                "the history was kept with another key, with which people cannot be recognized; set "
+                "PRIVACY_PLUGIN_HISTORY_KEY to the key it was created with"
+            )
+
+    @contextmanager
+    def _transaction(self, doing: str) -> Iterator[sa.Connection]:
+        """Open a transaction in which no other process changes the history."""
+        with as_history_error(doing), self._engine.begin() as connection:
+            connection.execute(sa.select(ABOUT).where(ABOUT.c.name == "key").with_for_update()).all()
+            yield connection
+
+
+def _releases(connection: sa.Connection, dataset: str | None) -> tuple[RecordedRelease, ...]:
+    query = sa.select(RELEASES).order_by(RELEASES.c.number)
+    if dataset is not None:
+        query = query.where(RELEASES.c.dataset == dataset)
+    found = [dict(row._mapping) for row in connection.execute(query)]
+    return tuple(RecordedRelease(**{**row, "columns": json.loads(row["columns"])}) for row in found)
+
+
+def _state(connection: sa.Connection, dataset: str) -> str:
+    where = RELEASES.c.dataset == dataset
+    query = sa.select(sa.func.count(), sa.func.max(RELEASES.c.number), sa.func.count(RELEASES.c.purged_at)).where(where)
+    return ":".join(str(number or 0) for number in connection.execute(query).one())
+
+
+def _require_complete(earlier: Sequence[RecordedRelease], people: People) -> None:
+    """Raise if the history does not know everybody's class and value in every release."""
+    if any(release.purged_at for release in earlier):
+        raise HistoryError(_purged(earlier))
+    rowwise = sum(not release.counted_by_unit for release in earlier)
+    if rowwise:
+        raise HistoryError(
+            f"{rowwise} earlier releases of this dataset were recorded by a policy without a unit: whose rows they had "
+            "is not known"
+        )
+    several = people.several_rows or sum(release.several_rows for release in earlier)
+    if several:
+        raise HistoryError(
+            f"{several:,} people have several rows in one release; joint classes need one row per person. Aggregate "
+            "the table first"
+        )
+
+
+def _purged(earlier: Sequence[RecordedRelease]) -> str:
+    purged = [release for release in earlier if release.purged_at]
+    return (
+        f"{len(purged)} earlier releases of this dataset were purged from the history (the last on "
+        f"{str(purged[-1].purged_at)[:10]}): what this release tells together with them cannot be judged"
+    )
+
+
+def _known(connection: sa.Connection, dataset: str, persons: Iterable[str]) -> dict[str, tuple[int, str]]:
+    """Return the joint class and the values of those people whom the history knows."""
+    rows = _selected(connection, PEOPLE, dataset, persons)
+    return {row.person: (row.joint_class, row.hashes) for row in rows}
+
+
+def _selected(connection: sa.Connection, table: sa.Table, dataset: str, persons: Iterable[str]) -> list[Any]:
+    listed = sorted(persons)
+    found: list[Any] = []
+    for start in range(0, len(listed), _CHUNK):
+        chosen = table.c.person.in_(listed[start : start + _CHUNK])
+        found += connection.execute(sa.select(table).where((table.c.dataset == dataset) & chosen)).all()
+    return found
+
+
+def _move(connection: sa.Connection, dataset: str, number: int, people: People) -> int:
+    """Move everybody of a release to their new joint class; returns how many were in an earlier release."""
+    known = _known(connection, dataset, people.persons)
+    tree = JointClassTree.load(connection, dataset)
+    tree.move(people, known, release=number)
+    tree.save(connection)
+    moved, added = [], []
+    for person, name, values in zip(people.persons, people.classes, people.values, strict=True):
+        before = known.get(person, (0, "{}"))
+        entry = {"joint_class": tree.child(before[0], name), "hashes": merge_values(before[1], values)}
+        if person in known:
+            moved.append({"p": person, "c": entry["joint_class"], "v": entry["hashes"]})
+        else:
+            added.append({"dataset": dataset, "person": person, **entry})
+    chosen = (PEOPLE.c.dataset == dataset) & (PEOPLE.c.person == sa.bindparam("p"))
+    change = sa.update(PEOPLE).where(chosen).values(joint_class=sa.bindparam("c"), hashes=sa.bindparam("v"))
+    _execute_many(connection, change, moved)
+    _execute_many(connection, sa.insert(PEOPLE), added)
+    return len(known)
+
+
+def _execute_many(connection: sa.Connection, statement: Any, rows: list[dict[str, Any]]) -> None:
+    for start in range(0, len(rows), _CHUNK):
+        connection.execute(statement, rows[start : start + _CHUNK])
+
+
+def _table_of(connection: sa.Connection, release: RecordedRelease, columns: Sequence[str]) -> FrequencyTable:
+    stored = [*release.columns["quasi_identifiers"], *release.columns["sensitive"]]
+    missing = [name for name in columns if name not in stored]
+    if missing:
+        raise HistoryError(f"the release of {release.reserved_at[:10]} had no column {missing[0]!r}; compare by hand")
+    query = sa.select(ROWS.c.content, ROWS.c.people).where(ROWS.c.release == release.number)
+    totals: Counter[str] = Counter()
+    for row in connection.execute(query):
+        content = dict(zip(stored, json.loads(row.content), strict=True))
+        totals[json.dumps([content[name] for name in columns])] += row.people
+    return FrequencyTable.from_rows(columns, [json.loads(text) for text in totals], list(totals.values()))
+
+
+def _as_time(given: str | datetime) -> str:
+    try:
+        moment = given if isinstance(given, datetime) else datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        raise ParameterError("before must be a date or time such as 2026-01-31") from None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
