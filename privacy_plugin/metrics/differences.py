@@ -17,7 +17,7 @@ from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 from privacy_plugin.metrics.across_releases import class_wise, require_requirements
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import metric
-from privacy_plugin.metrics.usability.coverage import domain_of
+from privacy_plugin.metrics.usability.compared_tables import domain_of
 
 _CLASS = "class"
 _YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")

@@ -140,6 +140,10 @@ class Policy:
         )
         if "anonymize" in given:
             policy.anonymizer.require_policy()
+        if policy.rules.tables and policy.rules.needs_history:
+            raise PolicyError(
+                "requirements over releases judge one table; a release of several tables cannot have them"
+            )
         return policy
 
     @property
