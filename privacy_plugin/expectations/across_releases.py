@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from great_expectations.compatibility.pydantic import StrictStr
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 
 class ExpectTableAcrossReleasesToBeAtMost(PrivacyExpectation):
@@ -27,5 +27,6 @@ class ExpectTableAcrossReleasesToBeAtMost(PrivacyExpectation):
     sensitive_columns: list[StrictStr] | tuple[StrictStr, ...] | Parameter = ()
     dataset: StrictStr | Parameter | None = None
     unit: Column | None = None
+    count: Count = None
     at_most: Number = None
     below: Number = None

@@ -5,7 +5,7 @@ from typing import ClassVar
 from great_expectations.compatibility.pydantic import StrictStr
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Column, Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 
 class ExpectTableMInvarianceToBeAtLeast(PrivacyExpectation):
@@ -26,5 +26,6 @@ class ExpectTableMInvarianceToBeAtLeast(PrivacyExpectation):
     sensitive: Column
     dataset: StrictStr | Parameter | None = None
     unit: Column | None = None
+    count: Count = None
     at_least: Number = None
     above: Number = None

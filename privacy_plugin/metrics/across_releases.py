@@ -49,7 +49,7 @@ def class_wise(requirements: Sequence[Any]) -> tuple[Any, ...]:
     "everybody's quasi-identifiers and knows who is in which release.",
     hides="Releases that were not recorded; the same people in other datasets; an attacker who knows more about a "
     "person than the other requirements assume.",
-    counts_people=True,
+    counts_people="one_class",
     implied={"at_most": 0},
     smallest=0,
     check=require_requirements,

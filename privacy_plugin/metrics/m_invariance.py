@@ -22,7 +22,7 @@ from privacy_plugin.metrics.registry import metric
     "of these values is the same in all their releases: nobody's value can be inferred with more than 1/m.",
     hides="Who a person is (k-anonymity), releases that were not recorded, and attackers who know that a person does "
     "not have one of the values.",
-    counts_people=True,
+    counts_people="one_class",
     smallest=2,
 )
 def m_invariance(

@@ -105,7 +105,7 @@ def require_countable(requirements: Sequence[Requirement], unit: str | None) -> 
     """Raise if a requirement cannot be judged where people have several rows."""
     for requirement in requirements if unit is not None else ():
         definition = requirement.definition
-        if definition.kind != "utility" and not definition.counts_people:
+        if definition.kind != "utility" and not definition.counts_people and not definition.needs_history:
             raise PolicyError(f"{describe_one_row(str(requirement))} such as {unit!r}; {WAYS_OUT}")
 
 
