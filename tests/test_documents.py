@@ -35,7 +35,7 @@ RUN = {
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
     ("rows-and-people.md", "python"): 1,
-    ("rows-and-people.md", "yaml"): 1,
+    ("rows-and-people.md", "yaml"): 2,
     ("which-metric.md", "python"): 1,
     ("which-metric.md", "yaml"): 1,
 }
@@ -282,6 +282,8 @@ def test_the_python_of_which_metric() -> None:
 
 def test_rows_and_people() -> None:
     run(blocks(ROOT / "docs" / "rows-and-people.md", "python"))
-    (part,) = blocks(ROOT / "docs" / "rows-and-people.md", "yaml")
-    rest = {"dataset": "visits", "requirements": [{"attribute_risk": {"at_most": 0.5}}]}
+    part, people = blocks(ROOT / "docs" / "rows-and-people.md", "yaml")
+    rest: dict[str, Any] = {"dataset": "visits", "requirements": [{"attribute_risk": {"at_most": 0.5}}]}
+    columns = {**yaml.safe_load(part)["columns"], **dict.fromkeys(("ward", "visited", "visits"), "insensitive")}
+    assert pp.Policy.from_dict({**yaml.safe_load(people), **rest, "columns": columns}).people["diagnosis"] == "set"
     assert pp.Policy.from_dict({**yaml.safe_load(part), **rest}).count == "sequences"

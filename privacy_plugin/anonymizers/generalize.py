@@ -32,7 +32,7 @@ class GeneralizeMethod(RecodingMethod):
             **self.options,
             attributes=(*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
             population=population,
-            unit=self.rules.unit,
+            unit=self.rules.counted,
             progress=progress,
         )
 

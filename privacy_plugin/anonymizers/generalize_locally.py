@@ -43,7 +43,7 @@ class GeneralizeLocallyMethod(RecodingMethod):
             **self.options,
             attributes=(*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
             population=population,
-            unit=self.rules.unit,
+            unit=self.rules.counted,
             progress=progress,
         )
 

@@ -57,6 +57,8 @@ def build_expectation(requirement: Requirement, policy: Policy, *, population: A
         "attributes": [*quasi_identifiers, *policy.rules.columns("sensitive")],
     }
     arguments = {name: columns for name, columns in roles.items() if name in definition.roles}
+    if policy.rules.people and definition.kind != "utility" and not definition.counts_people:
+        raise PolicyError(f"{requirement}: an expectation cannot check that every person has one row; use the gate")
     if policy.rules.unit is not None and definition.counts_people:
         arguments["unit"] = policy.rules.unit
         arguments |= {"count": policy.rules.count} if policy.rules.count else {}

@@ -55,7 +55,7 @@ def link_people(linked: FrequencyTable, *, sequences: bool, sensitive: bool) -> 
     owner = person
     if not sequences:
         owner, _ = group(*pack([person, row_class], [linked.cardinalities[-1], len(example)]))
-    owned_classes, class_sets = _number_sets(owner, row_class)
+    owned_classes, class_sets = number_sets(owner, row_class)
     columns, dictionaries = [], []
     for position in range(width):
         firsts = linked.codes[example, position].astype(np.int64)
@@ -71,7 +71,7 @@ def link_people(linked: FrequencyTable, *, sequences: bool, sensitive: bool) -> 
     if not sensitive:
         return FrequencyTable.from_columns(linked.columns[:width], columns, dictionaries)
     value = linked.codes[:, width].astype(np.int64)
-    owned_values, value_sets = _number_sets(owner, value)
+    owned_values, value_sets = number_sets(owner, value)
     known: list[Any] = list(linked.dictionaries[width])
     labels = _unused_labels(known, "several values, number", len(value_sets))
     named_sets = [known[each[0]] if len(each) == 1 else labels[number] for number, each in enumerate(value_sets)]
@@ -115,7 +115,7 @@ def _unused_labels(known: Sequence[Any], text: str, number: int) -> list[str]:
     return [f"{text} {each}" for each in range(number)]
 
 
-def _number_sets(owners: Integers, items: Integers) -> tuple[Integers, list[tuple[int, ...]]]:
+def number_sets(owners: Integers, items: Integers) -> tuple[Integers, list[tuple[int, ...]]]:
     """Return for every owner (0, 1, ...) the number of the set of their items, and the sets."""
     pairs = np.unique(np.column_stack([owners, items]), axis=0) if len(owners) else np.zeros((0, 2), dtype=np.int64)
     starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))

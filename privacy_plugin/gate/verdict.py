@@ -150,6 +150,9 @@ def judge(
             rows = tables.count_rows()
             if not rows:
                 return verdict(problems=("the table has no rows; an empty table never passes",))
+            if rules.people and rules.unit and tables.count_people(rules.unit) != rows:
+                several = "people have several rows, but the policy wants one row a person; anonymize makes them"
+                return verdict(problems=(several,))
             if others is not None:
                 others.count_rows()
             findings = _judge_requirements(rules, tables, others)
@@ -302,7 +305,7 @@ def _judge_requirements(rules: Rules, tables: Tables, population: Tables | None)
             quasi_identifiers=quasi_identifiers,
             attributes=(*quasi_identifiers, *rules.columns("sensitive")),
             population=population,
-            unit=rules.unit,
-            count=rules.count,
+            unit=rules.counted,
+            count=None if rules.people else rules.count,
         )
     return tuple(findings[number] for number in range(len(rules.requirements)))

@@ -19,6 +19,7 @@ from privacy_plugin.errors import (
 )
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.people_table import COUNTS
+from privacy_plugin.frequency.person_rows import SEPARATOR
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.policy.packs import pack_requirements
 from privacy_plugin.policy.presets import preset
@@ -87,6 +88,27 @@ def parse_count(given: Any, roles: Mapping[str, str]) -> str | None:
     if "unit" not in roles.values():
         raise PolicyError("count says how people with several rows are counted; give a column the role unit")
     return str(given)
+
+
+def judge_members(requirement: Requirement, people: Mapping[str, Any], roles: Mapping[str, str]) -> Requirement:
+    """Judge a sensitive column of sets by its members; raise where a requirement needs one value a person."""
+    used = {name for name, role in roles.items() if role in ("quasi_identifier", "sensitive")}
+    used = {str(requirement.sensitive)} if "sensitive" in requirement.definition.roles else used
+    dropped = [name for name in used if people.get(name) == "drop"]
+    if dropped and "sensitive" in requirement.definition.roles:
+        raise PolicyError(f"{requirement} needs the column {dropped[0]!r}, which people drops")
+    sets = [name for name in used if people.get(name) == "set" and roles[name] == "sensitive"]
+    if not sets or not {"sensitive", "attributes"} & set(requirement.definition.roles):
+        return requirement
+    options = {**requirement.options, "separator": SEPARATOR}
+    try:
+        requirement.definition.require_options(options)
+    except ParameterError:
+        raise PolicyError(
+            f"{requirement} is defined for one value a person, but people makes {sets[0]!r} a set; use attribute_risk "
+            "or l_diversity (distinct), or another function such as most_frequent"
+        ) from None
+    return replace(requirement, options=options)
 
 
 def parse_requirements(

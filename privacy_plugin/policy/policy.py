@@ -17,10 +17,12 @@ from privacy_plugin.anonymizers.base import Anonymizer
 from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import ParameterError, PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.person_rows import parse_people
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.history.in_use import using_history
 from privacy_plugin.policy.packs import pack_notes, parse_packs
 from privacy_plugin.policy.parser import (
+    judge_members,
     note_uncovered_selection,
     note_weakest_limits,
     note_without_privacy,
@@ -55,6 +57,7 @@ _KEYS = (
     "declarations",
     "valid_for",
     "count",
+    "people",
 )
 
 ORIGINAL_NOT_JUDGED = (
@@ -87,6 +90,7 @@ class Policy:
     notes: tuple[str, ...] = ()
     valid_for: timedelta | None = None
     count: str | None = None
+    people: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
@@ -115,7 +119,11 @@ class Policy:
         roles = {name: entry["role"] for name, entry in columns.items()}
         clauses = parse_packs(given.get("packs"), given.get("declarations"))
         used, requirements = parse_requirements(given.get("requirements"), roles, Path(folder), clauses)
-        require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
+        people = parse_people(given.get("people"), roles)
+        if people:
+            requirements = tuple(judge_members(requirement, people, roles) for requirement in requirements)
+        else:
+            require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns, requirements)
         resolved = [with_dataset(with_hierarchies(each, hierarchies), dataset) for each in requirements]
@@ -130,6 +138,7 @@ class Policy:
             clauses=clauses,
             valid_for=parse_valid_for(given.get("valid_for")),
             count=parse_count(given.get("count"), roles),
+            people=people,
             notes=(
                 *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
@@ -172,6 +181,7 @@ class Policy:
             "population": self.population,
             **({"valid_for": str(self.valid_for)} if self.valid_for else {}),
             **({"count": self.count} if self.count else {}),
+            **({"people": dict(self.people)} if self.people else {}),
             **({"clauses": [asdict(clause) for clause in self.clauses]} if self.clauses else {}),
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
@@ -182,11 +192,12 @@ class Policy:
         """The roles of the columns of the source, which the method anonymizes."""
         return Rules(
             dataset=self.dataset,
-            roles=dict(self.roles),
+            roles={name: role for name, role in self.roles.items() if self.people.get(name) != "drop"},
             requirements=self.requirements,
             digest=self._digest(),
             clauses=self.clauses,
             count=self.count,
+            people=self.people,
         )
 
     @cached_property

@@ -1,6 +1,8 @@
 """Provenance: the data, the roles of its columns, the policy, what was assumed, and the certificate."""
 
 import platform
+from collections.abc import Mapping
+from typing import Any
 
 import privacy_plugin
 from privacy_plugin.gate.verdict import Verdict
@@ -28,6 +30,7 @@ def provenance(content: ReportContent) -> Markup:
         ("Rows", ", ".join(f"{counted(verdict)} ({label})" for label, verdict in content.verdicts)),
         ("Judged at", ", ".join(f"{verdict.judged_at} ({label})" for label, verdict in content.verdicts)),
         ("Privacy unit", _unit(policy.source_rules.unit)),
+        *([("One row a person", _people(policy.people))] if policy.people else []),
         ("Policy digest", element("code", policy.digest)),
         (
             "Fingerprint of the data",
@@ -51,6 +54,12 @@ def provenance(content: ReportContent) -> Markup:
 
 def _unit(unit: str | None) -> str:
     return f"a person, found by the column {unit!r}" if unit else "a row; every person is assumed to have exactly one"
+
+
+def _people(people: Mapping[str, Any]) -> str:
+    """Return what each column of several rows became."""
+    functions = {n: f if isinstance(f, str) else " by ".join(*f.items()) for n, f in people.items()}
+    return ", ".join(f"{name}: {function}" for name, function in functions.items())
 
 
 def _fingerprint(final: Verdict, *, certified: bool) -> list[Child]:

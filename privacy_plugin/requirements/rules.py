@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from privacy_plugin.errors import NO_NAMES, PolicyError, unknown_name
 from privacy_plugin.measuring.people import WAYS_OUT, describe_one_row
@@ -31,6 +31,8 @@ class Rules:
     clauses: Sequence[Clause] = ()
     count: str | None = None
     """How the people of a unit column are counted; None is the default, `sequences`."""
+    people: Mapping[str, Any] = field(default_factory=dict)
+    """How one row a person is made before anything is judged; empty where rows stay as they are."""
 
     def __post_init__(self) -> None:
         for name, role in self.roles.items():  # a column with a misspelled role would be ignored
@@ -66,6 +68,11 @@ class Rules:
     def unit(self) -> str | None:
         """The column that identifies the person of a row, or None."""
         return next(iter(self.columns("unit")), None)
+
+    @property
+    def counted(self) -> str | None:
+        """The unit by which metrics count people; None where every person has one row."""
+        return None if self.people else self.unit
 
     @property
     def released(self) -> tuple[str, ...]:
