@@ -17,6 +17,7 @@ from privacy_plugin.sources.protocol import require_column_names, require_distin
 from privacy_plugin.sources.sql.duckdb_sql import ROW_COUNT, quote_text
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}  # of .csv and .tsv files that are read
 
 _MAX_DIGITS = 38  # of DuckDB's decimals
 _PIECE = 1 << 24
@@ -31,6 +32,32 @@ def require_format(path: Path) -> None:
         )
     if path.suffix.lower() not in SUFFIXES:
         raise SourceError(f"the format of {str(path)!r} is unknown; valid suffixes are {', '.join(SUFFIXES)}")
+
+
+def uncompressed_name(path: Path) -> str:
+    """Return the name of a file to read without .gz or .zst; raise if its format is not supported.
+
+    >>> uncompressed_name(Path("visits.csv.gz"))
+    'visits.csv'
+    """
+    plain = path.with_suffix("")
+    if path.suffix.lower() in COMPRESSIONS and plain.suffix.lower() in (".csv", ".tsv") and ":/" not in str(path):
+        return plain.name
+    require_format(path)
+    return path.name
+
+
+def decompress_file(path: Path, folder: Path) -> Path:
+    """Write the content of a .gz or .zst file to a folder that only this user can read; return its path there."""
+    plain = folder / uncompressed_name(path)
+    with (
+        redact_file_errors(path, "decompressing"),
+        pa.input_stream(str(path), compression=COMPRESSIONS[path.suffix.lower()]) as content,
+        open(plain, "wb") as file,
+    ):
+        while piece := content.read(_PIECE):
+            file.write(piece)
+    return plain
 
 
 def redact_file_errors(path: Path, doing: str = "reading") -> AbstractContextManager[None]:

@@ -21,7 +21,13 @@ from privacy_plugin.sources.population_join import JoinedGroups, Meaning
 from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
 from privacy_plugin.sources.sql.duckdb_relation import DuckDBRelation
 from privacy_plugin.sources.sql.duckdb_sql import redact_duckdb_errors
-from privacy_plugin.sources.sql.file_formats import choose_query, redact_file_errors, require_format
+from privacy_plugin.sources.sql.file_formats import (
+    choose_query,
+    decompress_file,
+    redact_file_errors,
+    require_format,
+    uncompressed_name,
+)
 
 
 class FileSource:
@@ -29,19 +35,23 @@ class FileSource:
 
     In CSV every value is text ('02138' stays '02138'), and an empty field without quotes is missing. A .csv file is
     separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by tabs. Text is UTF-8.
+    A .csv.gz, .tsv.gz, .csv.zst or .tsv.zst file is decompressed to a private folder (mode 0700), which is removed when
+    the source is no longer used.
     """
 
     engine = "duckdb"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        require_format(self._path)
+        compressed = uncompressed_name(self._path) != self._path.name
         if not self._path.is_file():
             raise SourceError(f"the file {str(self._path)!r} does not exist")
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
         self._opened = _file_state(self._path)
+        self._folder = tempfile.TemporaryDirectory(prefix="privacy_plugin_") if compressed else None
+        content = decompress_file(self._path, Path(self._folder.name)) if self._folder else self._path
         with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
-            self._query = choose_query(self._connection, self._path)
+            self._query = choose_query(self._connection, content)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
 
