@@ -1,8 +1,9 @@
 """All commands of `privacy-plugin`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import privacy_plugin
 from privacy_plugin.cli.anonymize import anonymize
@@ -11,6 +12,7 @@ from privacy_plugin.cli.check import check
 from privacy_plugin.cli.compare import compare
 from privacy_plugin.cli.compile import compile as compile_loops
 from privacy_plugin.cli.demo import demo
+from privacy_plugin.cli.explain import explain
 from privacy_plugin.cli.explore import explore
 from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
@@ -18,7 +20,27 @@ from privacy_plugin.cli.ledger import ledger
 from privacy_plugin.cli.report import report
 from privacy_plugin.cli.suggest import suggest
 
+
+def _hide_flag_types(parameters: list[Any]) -> list[Any]:
+    """Remove the metavar of flags: Typer shows `--json <bool>`, although a flag takes no value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _hide_flag_types(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _hide_flag_types(super().get_params(ctx))
+
+
 app = typer.Typer(
+    cls=_Group,
     name="privacy-plugin",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -30,9 +52,9 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, compare, explore, attack, ledger, demo):
-    app.command()(function)
-app.command("compile")(compile_loops)
+for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, demo):
+    app.command(cls=_Command)(function)
+app.command("compile", cls=_Command)(compile_loops)
 app.add_typer(suggest, name="suggest")
 
 
@@ -45,7 +67,10 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Handle the options before the command name."""
