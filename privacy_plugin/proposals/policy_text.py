@@ -114,8 +114,12 @@ def _requirements(proposal: Proposal) -> list[str]:
     lines = ["requirements:", "  - preset: k5  # every class has at least five people"]
     if proposal.named("sensitive"):
         line = "- l_diversity: {variant: distinct, at_least: 2}  # for every sensitive column"
-        unit = proposal.named("unit")
-        lines.append(f"  # {line}; needs one row per person" if unit else f"  {line}")
+        lines.append(f"  {line}")
+    if proposal.named("unit"):
+        lines += [
+            "# people:  # one row a person before anything is judged; without it, people with several rows are counted",
+            "#   <column>: set  # every column but identifiers and the unit; or min, max, most_frequent, count, drop",
+        ]
     return lines
 
 
