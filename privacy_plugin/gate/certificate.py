@@ -260,6 +260,12 @@ def require_certificate(
             found = requirement.judge(staged)
             if not found.passed:
                 raise CertificateError(f"the gate passed earlier, but would not pass now: {found.reason}")
+        if requirement.definition.needs_history:
+            columns = policy.rules.columns("quasi_identifier")
+            source = staged if policy.rules.unit is None else judged
+            found = requirement.judge(source, quasi_identifiers=columns, unit=policy.rules.unit)
+            if not found.passed:
+                raise CertificateError(f"the gate passed earlier, but would not pass now: {found.reason}")
 
 
 def require_open(

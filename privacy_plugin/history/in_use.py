@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 HISTORY_VARIABLE = "PRIVACY_PLUGIN_HISTORY"
 NO_HISTORY = (
-    f"no release history is in use; set {HISTORY_VARIABLE} to the address of one, give --history on the command line "
-    "or the resource `history` in Dagster, or pass history= to policy.judge in Python"
+    f"no release history is in use; set {HISTORY_VARIABLE} to its address, pass history= to policy.judge, or use "
+    "privacy_plugin.using_history"
 )
 
 _IN_USE: ContextVar["ReleaseHistory | None"] = ContextVar("history_in_use", default=None)

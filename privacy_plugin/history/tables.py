@@ -17,7 +17,7 @@ from privacy_plugin.sources.sql.connections import describe_driver_error, parse_
 from privacy_plugin.sources.sql.dialect import dialect_named
 
 _BACKENDS = ("sqlite", "postgresql")
-_NO_HISTORY = "there is no release history at this address; create one: privacy-plugin history --create"
+_NO_HISTORY = "there is no release history at this address; create one: privacy_plugin.ReleaseHistory(url)"
 
 METADATA = sa.MetaData()
 ABOUT = sa.Table(

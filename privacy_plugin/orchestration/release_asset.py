@@ -10,6 +10,7 @@ import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.history.in_use import find_history
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import require_first_deal
@@ -59,6 +60,9 @@ def build_release_asset(
     the IO manager. Dagster's blocking checks act inside one run; this check holds in every later run too. Raises
     CertificateError and leaves the target unchanged if the gate has not judged, refused, judged other data (rows of
     other people, another population), another policy or partition, or if the certificate was changed.
+
+    If PRIVACY_PLUGIN_HISTORY names a release history, the release is reserved there before the target is replaced and
+    committed afterwards; requirements over releases are judged again.
     """
     loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
     others = build_population(population, population_table, warehouse)
@@ -76,17 +80,25 @@ def build_release_asset(
         store.require_open(loaded, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
-        with open_ledger(run.resources, needed_ledger):
+        reserved: list[int] = []
+
+        with open_ledger(run.resources, needed_ledger), find_history() as history:
 
             def verify(staged: Source) -> None:
+                state = None if history is None else history.state(loaded.dataset)
                 with _open_verdict_inputs(run, loaded, staged) as (judged, population):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
-                if isinstance(staged, Bundle):
-                    require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
-                path = resource.write_release_certificate(run.key, found, run.partition)
+                    if isinstance(staged, Bundle):
+                        require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
+                    path = resource.write_release_certificate(run.key, found, run.partition)
+                    if history is not None and not isinstance(staged, Bundle):  # counts as released from now on
+                        about = {"partition": run.partition, "certificate": str(path), "after": state}
+                        reserved.append(history.reserve(judged or staged, policy=loaded, **about))
                 covering.append((found, path))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
+            for number in reserved if history is not None else ():
+                history.commit(number)
         if not covering:
             raise CertificateError(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"

@@ -141,7 +141,7 @@ def test_the_files_hold_no_value_and_another_key_is_refused(tmp_path: Path) -> N
     assert b"class 0" not in content
     with pytest.raises(HistoryError, match="another key"):
         ReleaseHistory(f"sqlite:///{path}", key=b"another key, just as long")
-    with pytest.raises(HistoryError, match="history --create"):
+    with pytest.raises(HistoryError, match="create one"):
         ReleaseHistory(f"sqlite:///{tmp_path / 'none.db'}", create=False, key=KEY)
 
 
@@ -170,7 +170,7 @@ def test_a_verdict_says_what_it_did_not_consider() -> None:
 def test_the_environment_names_the_history_and_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVACY_PLUGIN_HISTORY_KEY", "0123456789abcdef0123456789abcdef")
     monkeypatch.setenv("PRIVACY_PLUGIN_HISTORY", f"sqlite:///{tmp_path / 'history.db'}")
-    assert "history --create" in ACROSS.judge(FOUR).reasons[0]
+    assert "create one" in ACROSS.judge(FOUR).reasons[0]
     pp.ReleaseHistory(f"sqlite:///{tmp_path / 'history.db'}").record(FOUR, policy=ACROSS)
     assert ACROSS.judge(FOUR).passed
     assert not ACROSS.judge(FIVE).passed
