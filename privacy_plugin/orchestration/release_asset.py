@@ -97,8 +97,9 @@ def build_release_asset(
                 covering.append((found, path))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
-            for number in reserved if history is not None else ():
-                history.commit(number)
+            if history is not None:
+                for number in reserved:
+                    history.commit(number)
         if not covering:
             raise CertificateError(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"
