@@ -32,6 +32,7 @@ RUN = {
     ("operating.md", "yaml"): 1,
     ("policy.md", "yaml"): 3,
     ("randomized-releases.md", "yaml"): 2,
+    ("releases-over-time.md", "python"): 1,
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
     ("rows-and-people.md", "python"): 1,
@@ -272,6 +273,11 @@ def test_the_expectations_of_the_readme(folder: Path) -> None:
     first, *_, last = blocks(ROOT / "README.md", "python")
     names = run([first, last])
     assert names["batch"].validate(names["policy"].to_expectation_suite()).success
+
+
+def test_the_python_of_releases_over_time() -> None:
+    """It asserts by itself that the second release is refused."""
+    run(blocks(ROOT / "docs" / "releases-over-time.md", "python"))
 
 
 def test_the_python_of_which_metric() -> None:

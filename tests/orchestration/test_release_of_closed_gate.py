@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from privacy_plugin.errors import CertificateError
+from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.orchestration import build_privacy_checks
 from tests.orchestration.pipeline import (
     Pipeline,
@@ -97,12 +97,8 @@ def test_results_changed_to_warn_do_not_open_the_gate(pipeline: Pipeline) -> Non
 
 
 def test_the_severity_is_not_an_argument(pipeline: Pipeline) -> None:
-    with pytest.raises(TypeError):
-        build_privacy_checks(
-            asset="judged",
-            policy=pipeline.policy,
-            severity=dg.AssetCheckSeverity.WARN,  # type: ignore[call-arg]
-        )
+    with pytest.raises(ParameterError, match="severity"):
+        build_privacy_checks(asset="judged", policy=pipeline.policy, severity=dg.AssetCheckSeverity.WARN)
 
 
 def test_every_check_blocks(pipeline: Pipeline) -> None:
