@@ -30,5 +30,5 @@ def test_contradicting_presets_are_noted_and_the_stricter_one_decides():
         frame = pd.DataFrame({"age": 30, "zip": "1", "disease": "flu", "income": 1, "note": ""}, index=range(people))
         verdict = policy.judge(frame)
         assert verdict.passed is passed
-        assert verdict.notes == (note,)
+        assert note in verdict.notes
         assert verdict.findings[0].passed
