@@ -8,6 +8,7 @@ from typer.core import TyperCommand, TyperGroup
 import privacy_plugin
 from privacy_plugin.cli.anonymize import anonymize
 from privacy_plugin.cli.attack import attack
+from privacy_plugin.cli.certify import certify, release, verify
 from privacy_plugin.cli.check import check
 from privacy_plugin.cli.compare import compare
 from privacy_plugin.cli.compile import compile as compile_loops
@@ -16,6 +17,7 @@ from privacy_plugin.cli.explain import explain
 from privacy_plugin.cli.explore import explore
 from privacy_plugin.cli.hierarchy import hierarchy
 from privacy_plugin.cli.init import init
+from privacy_plugin.cli.keys import keys
 from privacy_plugin.cli.ledger import ledger
 from privacy_plugin.cli.report import report
 from privacy_plugin.cli.suggest import suggest
@@ -54,8 +56,11 @@ app = typer.Typer(
 
 for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, demo):
     app.command(cls=_Command)(function)
+for function in (certify, release, verify):
+    app.command(cls=_Command)(function)
 app.command("compile", cls=_Command)(compile_loops)
 app.add_typer(suggest, name="suggest")
+app.add_typer(keys, name="keys")
 
 
 def _print_version(requested: bool) -> None:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
+from privacy_plugin.gate.certificate import read_certificate
 from tests.cli.conftest import MARKERS, Run, people, words, write_policy
 
 PRESENCE: list[Any] = [{"delta_presence": {"between": [0, 0.5]}}, {"k_map": {"at_least": 2}}]
@@ -30,8 +31,8 @@ def test_data_and_population_are_files(both: Path, run: Run) -> None:
     presence, k_map = content["findings"]
     assert (presence["measurement"]["exact_value"], k_map["value"]) == ("1/3", 3)
     (certificate,) = (both / "certificates").glob("*.json")
-    text = certificate.read_text()
-    signed = json.loads(text)["content"]["population_fingerprint"]
+    text = read_certificate(certificate).payload.decode()
+    signed = json.loads(text)["predicate"]["population_fingerprint"]
     assert {name: value for name, value in signed.items() if name != "digest"} == content["population_fingerprint"]
     assert not any(marker in text for marker in MARKERS)
     assert run(*arguments).exit_code == 2  # no population: nothing could be compared

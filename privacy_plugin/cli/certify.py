@@ -1,0 +1,211 @@
+"""`certify`, `release`, `verify`: the gate that holds across runs, for cron, Airflow and CI."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privacy_plugin.cli.check import Partition
+from privacy_plugin.cli.options import (
+    Data,
+    Force,
+    Json,
+    Ledger,
+    PolicyFile,
+    Population,
+    Reveal,
+    Table,
+    Url,
+    WithoutIdentifiers,
+)
+from privacy_plugin.cli.terminal import FAILED, PASSED, Terminal, command
+from privacy_plugin.errors import CertificateError, ParameterError
+
+CertificateFile = Annotated[
+    Path, typer.Option("--certificate", "-c", help="The certificate (JSON).", show_default=False)
+]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", help="The file to write, or the table of the same database.", show_default=False),
+]
+PublicKeys = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--public-key", help="A public key, or a folder of them. Default: the trusted keys.", show_default=False
+    ),
+]
+
+
+@command
+def certify(
+    policy: PolicyFile,
+    certificate: CertificateFile,
+    data: Data = None,
+    url: Url = None,
+    table: Table = None,
+    population: Population = None,
+    partition: Partition = None,
+    ledger: Ledger = None,
+    without_identifier_columns: WithoutIdentifiers = False,
+    reveal: Reveal = False,
+    as_json: Json = False,
+) -> int:
+    """Judge a table and sign the verdict: a certificate if it passed, a refusal if not. Exit codes as of `check`.
+
+    For example:
+
+    - `privacy-plugin certify visits.parquet -p policy.yaml --certificate visits.certificate.json`
+    """
+    from privacy_plugin.cli.inputs import open_input, open_population, use_ledger, without_identifiers
+    from privacy_plugin.cli.results import exit_code, show_verdict
+    from privacy_plugin.gate.certificate import issue, write_certificate
+    from privacy_plugin.gate.keyring import load_keyring
+    from privacy_plugin.policy.policy import Policy
+
+    terminal = Terminal(as_json=as_json)
+    loaded = Policy.load(policy)
+    keys = load_keyring(signing=True)
+    opened = open_input(data, url, table, parts=loaded.rules.tables)
+    others = open_population(loaded, population, opened, policy_file=policy)
+    source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
+    with terminal.show_progress(f"judging {opened.name}"), use_ledger(loaded, ledger):
+        verdict = loaded.judge(source, population=others, partition=partition, fingerprint=True)
+    write_certificate(certificate, issue(verdict, keys=keys))
+    show_verdict(terminal.console, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
+    terminal.print_line(f"{'certificate' if verdict.passed else 'refusal'}: {certificate}")
+    terminal.print_json({**verdict.to_dict(reveal=reveal), "certificate": str(certificate)})
+    return exit_code(verdict)
+
+
+@command
+def release(
+    policy: PolicyFile,
+    certificate: CertificateFile,
+    output: Output,
+    data: Data = None,
+    url: Url = None,
+    table: Table = None,
+    population: Population = None,
+    partition: Partition = None,
+    ledger: Ledger = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> int:
+    """Publish a table under its certificate, and only if it is still exactly what was certified.
+
+    Everything the verdict depends on is verified again: rows, people, population, policy, version, budget. The
+    certificate is written next to the output first, under a name that contains the fingerprint; for a database, into
+    the folder of the given certificate. Exit code 1 if the certificate does not cover the table; then nothing is
+    published. Only the public key is needed.
+
+    For example:
+
+    - `privacy-plugin release visits.parquet -p policy.yaml -c visits.certificate.json -o release.parquet`
+    """
+    from privacy_plugin.cli.inputs import open_input, open_population, population_name, use_ledger
+    from privacy_plugin.cli.outputs import require_free_output
+    from privacy_plugin.gate.certificate import read_certificate, require_certificate, require_open, write_certificate
+    from privacy_plugin.gate.keyring import load_keyring
+    from privacy_plugin.policy.policy import Policy
+    from privacy_plugin.sources import Source
+    from privacy_plugin.sources.population_join import open_joint_snapshot
+
+    terminal = Terminal(as_json=as_json)
+    loaded = Policy.load(policy)
+    if loaded.rules.tables:
+        raise ParameterError(
+            "this policy releases several tables; `privacy-plugin anonymize` writes them, or release them with Dagster"
+        )
+    keys = load_keyring()
+    opened = open_input(data, url, table)
+    read = (data or table, population_name(loaded, population, opened, policy_file=policy))
+    require_free_output(opened, [output], written=(), tables=read, files=(policy, certificate), force=force)
+    others = open_population(loaded, population, opened, policy_file=policy)
+    found = read_certificate(certificate)
+    written: list[Path] = []
+
+    def verify(staged: Source) -> None:
+        with ExitStack() as stack:
+
+            def reopen(source: Source | None) -> Source | None:
+                joined = None if source is None else open_joint_snapshot(source, opened.source, staged)
+                return None if joined is None else stack.enter_context(joined)
+
+            require_certificate(
+                found,
+                policy=loaded,
+                staged=staged,
+                keys=keys,
+                partition=partition,
+                judged=reopen(opened.source) if loaded.rules.unit else None,
+                population=reopen(others) if loaded.rules.needs_population else None,
+            )
+        folder = certificate.parent if opened.engine is not None else Path(output).parent
+        name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")
+        path = folder / f"{name}.{found.release_name}.certificate.json"
+        write_certificate(path, found)
+        written.append(path)
+
+    try:
+        require_open(found, policy=loaded, keys=keys, partition=partition)
+        with terminal.show_progress(f"releasing {opened.name}"), use_ledger(loaded, ledger):
+            opened.source.publish(output, columns=loaded.rules.released, verify=verify)
+    except CertificateError as problem:
+        return _refuse(terminal, problem)
+    if not written:
+        raise CertificateError(f"a source of kind {opened.source.engine!r} published without verifying")
+    terminal.print_line(f"released: {output}")
+    terminal.print_line(f"certificate: {written[-1]}")
+    terminal.print_json({"released": output, "certificate": str(written[-1]), "passed": True})
+    return PASSED
+
+
+@command
+def verify(
+    certificate: CertificateFile,
+    data: Data = None,
+    url: Url = None,
+    table: Table = None,
+    public_key: PublicKeys = None,
+    as_json: Json = False,
+) -> int:
+    """Verify a released table offline: exit code 0 only if its content is exactly what was certified.
+
+    Needs the certificate and the public key of the publisher, not the policy or the source. Rows may be in any order.
+
+    For example:
+
+    - `privacy-plugin verify release.parquet --certificate c.json --public-key publisher.pub`
+    """
+    from privacy_plugin.cli.inputs import open_input
+    from privacy_plugin.gate.certificate import read_certificate
+    from privacy_plugin.gate.keyring import Keyring, load_keyring, read_public_keys
+    from privacy_plugin.gate.verification import verify_table
+
+    terminal = Terminal(as_json=as_json)
+    if public_key:
+        trusted = [key for place in public_key for key in read_public_keys(place)]
+        keys = Keyring(public={key.id: key for key in trusted})
+    else:
+        keys = load_keyring()
+    opened = open_input(data, url, table)
+    try:
+        found = read_certificate(certificate)
+        matched = verify_table(opened.source, found, keys=keys)
+    except CertificateError as problem:
+        return _refuse(terminal, problem)
+    content: dict[str, Any] = found.content
+    terminal.print_line(f"verified: {opened.name} is {matched.name!r} as certified, signed with key {found.key_ids[0]}")
+    for finding in content.get("findings", ()):
+        terminal.print_line(f"- {finding.get('requirement')}: {finding.get('status')}")
+    shown = {name: content.get(name) for name in ("dataset", "partition", "policy_digest", "judged_at", "valid_until")}
+    terminal.print_line(f"judged at {shown['judged_at']}, policy digest {shown['policy_digest']}")
+    terminal.print_json({"verified": True, "table": matched.name, "rows": matched.fingerprints[0].rows, **shown})
+    return PASSED
+
+
+def _refuse(terminal: Terminal, problem: CertificateError) -> int:
+    terminal.print_note(f"refused: {problem}", style="bold red")
+    terminal.print_json({"verified": False, "passed": False, "reason": str(problem)})
+    return FAILED
