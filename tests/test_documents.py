@@ -1,7 +1,10 @@
 """Every policy, command and Python block of the documents is run as it is printed; every path and link exists."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,7 @@ RUN = {
     ("README.md", "python"): 3,
     ("README.md", "yaml"): 1,
     ("operating.md", "python"): 3,
+    ("certificates.md", "sh"): 1,
     ("operating.md", "yaml"): 1,
     ("policy.md", "yaml"): 3,
     ("randomized-releases.md", "yaml"): 2,
@@ -293,3 +297,17 @@ def test_rows_and_people() -> None:
     columns = {**yaml.safe_load(part)["columns"], **dict.fromkeys(("ward", "visited", "visits"), "insensitive")}
     assert pp.Policy.from_dict({**yaml.safe_load(people), **rest, "columns": columns}).people["diagnosis"] == "set"
     assert pp.Policy.from_dict({**yaml.safe_load(part), **rest}).count == "sequences"
+
+
+def test_the_shell_recipe_of_certificates(folder: Path) -> None:
+    """The recipe runs in a real shell; a table that changed after it was certified stops it."""
+    (recipe,) = blocks(ROOT / "docs" / "certificates.md", "sh")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", recipe], cwd=folder, env=environment, check=False)
+    assert done.returncode == 0
+    changed = re.sub(r"(?m)^(privacy-plugin release)", "mv other.parquet candidate.parquet\n\\1", recipe)
+    before = (folder / "release.parquet").read_bytes()
+    pd.read_parquet(folder / "candidate.parquet")[1:].to_parquet(folder / "other.parquet", index=False)
+    stopped = subprocess.run(["sh", "-c", changed], cwd=folder, env=environment, check=False)
+    assert stopped.returncode == 1
+    assert (folder / "release.parquet").read_bytes() == before
