@@ -56,8 +56,8 @@ app = typer.Typer(
 
 for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, demo):
     app.command(cls=_Command)(function)
-for function in (certify, release, verify):
-    app.command(cls=_Command)(function)
+for signed in (certify, release, verify):
+    app.command(cls=_Command)(signed)
 app.command("compile", cls=_Command)(compile_loops)
 app.add_typer(suggest, name="suggest")
 app.add_typer(keys, name="keys")
