@@ -31,7 +31,8 @@ def catalog_metadata(
     if run.reads.table is not None and run.target is not None:
         found["dagster/table_name"] = ".".join(split_name(run.target))
     try:
-        columns = open_source(made).columns
+        # a column without a role may be a value: the first line of a file without column names
+        columns = [name for name in open_source(made).columns if name in {**policy.roles, **policy.rules.roles}]
     except PrivacyPluginError:  # the catalog is for readers only: nothing depends on it
         return found
     meanings = {one.column: f"level {one.position}: {one.meaning}" for one in levels}
