@@ -110,7 +110,7 @@ def _asked(
 
 
 def _is_countable(requirements: Sequence[Requirement]) -> bool:
-    return all(r.definition.class_rule is not None or r.metric == "k_anonymity" for r in requirements)
+    return all(r.definition.class_rule is not None for r in requirements)
 
 
 def _diverse(column: str, level: int) -> Requirement:

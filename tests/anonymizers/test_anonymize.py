@@ -349,7 +349,7 @@ def test_a_randomized_method_refuses_a_saved_plan() -> None:
         ({"requirements": [{"privacy_budget": {"at_most": 2, "privacy_unit": "row"}}]}, "alone does not meet"),
         ({"requirements": [{"privacy_budget": {"below": 1, "privacy_unit": "row", "delta": 0.1}}]}, "alone does not"),
         ({"anonymize": {"max_suppression": 0.1}}, "no generalization meets it"),
-        ({"columns": {"sex": "quasi_identifier", "patient": "unit"}}, "protects one row"),
+        ({"columns": {"sex": "quasi_identifier", "patient": "unit"}}, "defined for one row per person"),
         (
             {"columns": {"sex": "quasi_identifier", "ill": "sensitive"}, "anonymize": EPSILON_SAFE},
             "publishes generalized columns only; 'sex', 'ill' must be",

@@ -43,12 +43,12 @@ def test_anonymize_is_not_suggested_without_hierarchies(folder: Path, run: Run) 
     assert "privacy-plugin anonymize" not in words(result)
 
 
-def test_anonymize_is_not_suggested_if_a_metric_cannot_count_people(folder: Path, run: Run) -> None:
+def test_anonymize_is_suggested_where_people_are_counted(folder: Path, run: Run) -> None:
     columns = {**POLICY["columns"], "person": "unit"}
     write_policy(folder, columns=columns)
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml")
     assert result.exit_code == 1
-    assert "privacy-plugin anonymize" not in words(result)
+    assert "privacy-plugin anonymize" in words(result)
     write_policy(folder, columns=columns, requirements=[{"k_anonymity": {"at_least": 5}}])
     assert "privacy-plugin anonymize" in words(run("check", folder / "visits.csv", "-p", folder / "policy.yaml"))
 
@@ -124,7 +124,8 @@ def test_an_empty_table_keeps_the_gate_closed(folder: Path, run: Run) -> None:
 
 def test_a_failed_and_a_not_evaluated_requirement_exit_with_1(folder: Path, run: Run) -> None:
     roles = {"person": "unit", "age": "quasi_identifier", "zip": "quasi_identifier", "illness": "sensitive"}
-    write_policy(folder, columns={**roles, "remark": "insensitive"})
+    asked = [{"k_anonymity": {"at_least": 5}}, {"k_map": {"at_least": 5}}]  # there is no population
+    write_policy(folder, columns={**roles, "remark": "insensitive"}, requirements=asked)
     result = run("check", folder / "visits.csv", "-p", folder / "policy.yaml", "--json")
     assert [finding["status"] for finding in document(result)["findings"]] == ["failed", "not_evaluated"]
     assert result.exit_code == 1

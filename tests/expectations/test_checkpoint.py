@@ -166,12 +166,12 @@ def test_an_outcome_is_plain_data() -> None:
     assert content["reasons"] == list(POLICY.judge(frame()).reasons)
 
 
-def test_a_policy_without_an_expectation_closes_the_gate() -> None:
+def test_a_requirement_that_counts_people_is_evaluated() -> None:
     columns = {"person": "unit", "age": "quasi_identifier", "disease": "sensitive"}
     theory_of_rows = {"dataset": "v", "columns": columns, "requirements": [{"l_diversity": {"at_least": 2}}]}
     outcome = validate(Policy.from_dict(theory_of_rows), pd.DataFrame({name: [1, 1] for name in columns}))
-    assert (outcome.success, outcome.declared, outcome.evaluated) == (False, 2, 0)
-    assert "one row per person" in outcome.reasons[0]
+    assert (outcome.success, outcome.declared, outcome.evaluated) == (False, 2, 2)
+    assert "diversity" in outcome.reasons[0]
 
 
 def test_several_batches_raise_until_one_is_selected(tmp_path: Path) -> None:
