@@ -186,11 +186,12 @@ def test_a_gate_that_closed_before_measuring_gives_its_reason(rules: pp.Policy) 
 
 
 def test_a_requirement_that_could_not_be_measured_gives_its_reason() -> None:
-    rules = policy(columns={"person": "unit", "age": "quasi_identifier", "illness": "sensitive"})
+    columns = {"person": "unit", "age": "quasi_identifier", "illness": "sensitive"}
+    rules = policy(columns=columns, requirements=[{"k_map": {"at_least": 2}}])  # there is no population
     verdict = rules.judge(people()[["person", "age", "illness"]])
     shown = Page(render_report(policy=rules, verdicts=[("visits", verdict)]))
     assert "not everything could be checked" in shown.text
-    assert "is defined for one row per person" in shown.text
+    assert "k_map needs the population" in shown.text
     assert "a person, found by the column 'person'" in shown.text
 
 
