@@ -54,7 +54,9 @@ def test_schemas_that_an_engine_replaces(engine: str, request: pytest.FixtureReq
 
 
 def test_unsupported_databases_are_refused() -> None:
-    with pytest.raises(SourceError, match=r"mysql is not supported; .*valid are duckdb, mariadb, postgresql, sqlite\. How a"):
+    with pytest.raises(
+        SourceError, match=r"mysql is not supported; .*valid are duckdb, mariadb, postgresql, sqlite\. How a"
+    ):
         dialect_of(mysql.dialect())
 
 
