@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.anonymizers.accounting import exponential_rho
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.ledger.zero_concentrated import exponential_rho
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -1,11 +1,11 @@
 """Look up the account of a table: the release that made it, and the total spend of its dataset."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from privacy_plugin.errors import BudgetError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.ledger.budget import ADDED_OR_REMOVED, composed
 from privacy_plugin.ledger.in_use import ledger_in_use
 from privacy_plugin.metrics.privacy_budget import Account
 from privacy_plugin.sources.fingerprint import content_fingerprint
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger, Spend
 
 
-def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None) -> Account:
-    """Return the account of the release that made this table; raise BudgetError if there is none.
+def account_of(table: FrequencyTable, privacy_unit: str, dataset: str | None, delta: Fraction) -> Account:
+    """Return the account of the release that made this table, at an accepted delta; raise BudgetError without one.
 
     If the same content was released for several datasets, the account has the largest epsilon and the largest delta of
     any of them: the dataset with less epsilon may be the one whose delta is not accepted.
     """
     with ledger_in_use() as ledger:
         made = _private_releases(ledger.releases_of(content_fingerprint(table)), privacy_unit, dataset)
-        accounts = [_account(ledger, spend) for spend in made]
+        accounts = [_account(ledger, spend, delta) for spend in made]
     most = max(accounts, key=lambda account: account.epsilon)
     return replace(most, delta=max(account.delta for account in accounts))
 
@@ -49,19 +49,21 @@ def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: st
     return of_unit
 
 
-def _account(ledger: "BudgetLedger", made: "Spend") -> Account:
-    spends = ledger.entries(dataset=made.dataset, unit=made.unit)
-    relations = {spend.neighbours for spend in spends}
-    total = composed((spend.budget, spend.neighbours) for spend in spends)
+def _account(ledger: "BudgetLedger", made: "Spend", delta: Fraction) -> Account:
+    place = {"dataset": made.dataset, "unit": made.unit}
+    total, (spends, unfinished, tests) = ledger.total(**place), ledger.counts(**place)
+    spent, bound = total.within(delta)
     return Account(
         dataset=made.dataset,
-        epsilon=total.epsilon,
-        delta=total.delta,
-        spends=len(spends),
-        unfinished=sum(spend.status == "reserved" for spend in spends),
-        tests=sum(spend.private is False for spend in spends),
-        mixed=len(relations) > 1,
-        removed=relations == {ADDED_OR_REMOVED},
+        epsilon=spent.epsilon,
+        delta=spent.delta,
+        spends=spends,
+        composition=bound,
+        added=total.added.epsilon,
+        unfinished=unfinished,
+        tests=tests,
+        mixed=total.mixed,
+        removed=total.counts[0] == 0,
         mechanism=made.mechanism,
         neighbours=str(made.account.get("neighbours", "")),
         assumptions=tuple(str(text) for text in made.account.get("assumptions", ())),

@@ -2,7 +2,8 @@
 
 A spend is reserved before the mechanism runs and committed afterwards, with the content fingerprint of the table it
 made. A reservation counts as spent at once and for good, because a process that is killed in between may already have
-shown its output. `ledger.budget` defines how amounts compose. Write access to the ledger is the power to forge it:
+shown its output. `ledger.composition` defines how amounts compose; running totals are written with every spend, so that
+reserving takes the same time whatever was spent before. Write access to the ledger is the power to forge it:
 protect it like the key that signs certificates.
 """
 
@@ -10,7 +11,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -19,8 +20,22 @@ from typing import Any
 import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
-from privacy_plugin.ledger.budget import ADDED_OR_REMOVED, SUBSTITUTED, Amount, Budget, composed
-from privacy_plugin.ledger.tables import CAPS, FINGERPRINTS, RELEASES, SPENDS, as_budget_error, open_ledger
+from privacy_plugin.frequency.numbers import written
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.composition import ADDED_OR_REMOVED, SEQUENTIAL, SUBSTITUTED, Sums, Total
+from privacy_plugin.ledger.names import require_new_name, similar_name
+from privacy_plugin.ledger.tables import (
+    CAPS,
+    FINGERPRINTS,
+    RELEASES,
+    SPENDS,
+    TOTALS,
+    as_budget_error,
+    insert_total,
+    open_ledger,
+    read_sums,
+    written_sums,
+)
 from privacy_plugin.sources.protocol import Fingerprint
 
 
@@ -54,8 +69,16 @@ class Spend:
     status: str
     reserved_at: str
     committed_at: str | None
+    rho: Fraction
+    rho_delta: Fraction
     private: bool | None = None
     account: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sums(self) -> Sums:
+        """What the spend adds to the total of its dataset."""
+        budget = self.budget
+        return Sums(epsilon=budget.epsilon, delta=budget.delta, rho=self.rho, rho_delta=self.rho_delta)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the command line and reports."""
@@ -64,6 +87,8 @@ class Spend:
             "dataset": self.dataset,
             "unit": self.unit,
             **self.budget.to_dict(),
+            "rho": written(self.rho),
+            "rho_delta": written(self.rho_delta),
             "mechanism": self.mechanism,
             "neighbours": self.neighbours,
             "status": self.status,
@@ -105,19 +130,26 @@ class BudgetLedger:
                 "the ledger is in the SQLite file that the release is written to; give the ledger a file of its own"
             )
 
-    def set_cap(self, *, dataset: str, unit: str, epsilon: object, delta: object = 0) -> None:
-        """Set the total that may be spent; a cap below what is already spent refuses every further spend."""
+    def set_cap(
+        self, *, dataset: str, unit: str, epsilon: object, delta: object = 0, confirm_name: bool = False
+    ) -> None:
+        """Set the total that may be spent; a cap below what is already spent refuses every further spend.
+
+        A new name that differs from an existing one only in case, spaces or Unicode form is refused, because a second
+        name of the same dataset has a second budget; `confirm_name` says that it is another dataset.
+        """
         amount = _written(Budget.of(epsilon, delta))
         where = (CAPS.c.dataset == _name(dataset)) & (CAPS.c.unit == _name(unit))
-        change = sa.update(CAPS).where(where).values(**amount)
-        with as_budget_error("written"):
-            try:
-                with self._engine.begin() as connection:
-                    if not connection.execute(change).rowcount:
-                        connection.execute(sa.insert(CAPS).values(dataset=dataset, unit=unit, **amount))
-            except sa.exc.IntegrityError:  # another process set the first cap at the same moment
-                with self._engine.begin() as connection:
-                    connection.execute(change)
+        with self._transaction("written") as connection:
+            if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
+                return
+            if self._engine.dialect.name == "postgresql":  # SQLite has locked the file: one new name at a time
+                connection.exec_driver_sql(f"LOCK TABLE {CAPS.name} IN SHARE ROW EXCLUSIVE MODE")
+                if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
+                    return
+            if not confirm_name:
+                require_new_name(dataset, unit, _names(connection))
+            connection.execute(sa.insert(CAPS).values(dataset=dataset, unit=unit, **amount))
 
     def cap(self, *, dataset: str, unit: str) -> Budget | None:
         """Return the total that may be spent, or None if no cap was set, so that nothing may be spent."""
@@ -130,15 +162,45 @@ class BudgetLedger:
         with self._transaction("read") as connection:
             return tuple((row.dataset, row.unit, _budget_of(row)) for row in connection.execute(query))
 
-    def spent(self, *, dataset: str, unit: str) -> Budget:
-        """Return the total spend; every reservation counts, committed or not."""
+    def total(self, *, dataset: str, unit: str) -> Total:
+        """Return the sums of all spends; every reservation counts, committed or not."""
         with self._transaction("read") as connection:
-            return composed(_amounts(connection, dataset, unit))
+            return _total(connection, dataset, unit)
+
+    def counts(self, *, dataset: str, unit: str) -> tuple[int, int, int]:
+        """Return how many spends there are, how many never reported their end, and how many are tests."""
+        columns = (sa.func.coalesce(sa.func.sum(TOTALS.c[name]), 0) for name in ("spends", "reserved", "tests"))
+        query = sa.select(*columns).where((TOTALS.c.dataset == dataset) & (TOTALS.c.unit == unit))
+        with self._transaction("read") as connection:
+            spends, reserved, tests = connection.execute(query).one()
+        return int(spends), int(reserved), int(tests)
+
+    def spent(self, *, dataset: str, unit: str) -> Budget:
+        """Return what counts against the cap: the smaller bound of the total spend at the delta of the cap."""
+        with self._transaction("read") as connection:
+            return _spent(_total(connection, dataset, unit), _locked_cap(connection, dataset, unit))
 
     def remaining(self, *, dataset: str, unit: str) -> Budget:
-        """Return the cap minus the total spend."""
+        """Return the cap minus what counts against it.
+
+        Where rhos are added, the next spend may cost less than its epsilon: `reserve` decides.
+        """
         with self._transaction("read") as connection:
-            return _required_cap(connection, dataset, unit) - composed(_amounts(connection, dataset, unit))
+            cap = _required_cap(connection, dataset, unit)
+            return cap - _spent(_total(connection, dataset, unit), cap)
+
+    def require_whole_totals(self) -> None:
+        """Raise BudgetError if a total is not the sum of its spends: the ledger was changed by hand."""
+        kept: dict[tuple[str, str], Total] = {}
+        for entry in self.entries():
+            key = (entry.dataset, entry.unit)
+            kept[key] = kept.get(key, Total()).after(entry.sums, entry.neighbours)
+        for (dataset, unit), total in kept.items():
+            if self.total(dataset=dataset, unit=unit).sums != total.sums:
+                raise BudgetError(
+                    f"the total of {dataset!r} per {unit} is not the sum of its spends: the ledger was changed by "
+                    "hand. Restore it from a backup"
+                )
 
     def entries(self, *, dataset: str | None = None, unit: str | None = None) -> tuple[Spend, ...]:
         """Return every spend, oldest first."""
@@ -157,11 +219,6 @@ class BudgetLedger:
         with self._transaction("read") as connection:
             return tuple(_spend_of(row) for row in connection.execute(query.where(SPENDS.c.status == "committed")))
 
-    def after(self, *, dataset: str, unit: str, budget: Budget, neighbours: str = SUBSTITUTED) -> Budget:
-        """Return the total spend after one more spend of this budget."""
-        with self._transaction("read") as connection:
-            return composed([*_amounts(connection, dataset, unit), (budget, neighbours)])
-
     @contextmanager
     def spend(
         self,
@@ -172,9 +229,10 @@ class BudgetLedger:
         delta: object = 0,
         mechanism: str,
         neighbours: str = SUBSTITUTED,
+        rho: object = None,
     ) -> Iterator[str]:
         """Reserve, run the block, commit; an error inside leaves the reservation spent."""
-        amount: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+        amount: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours, "rho": rho}
         number = self.reserve(dataset=dataset, unit=unit, mechanism=mechanism, **amount)
         yield number
         self.commit(number)
@@ -188,33 +246,42 @@ class BudgetLedger:
         delta: object = 0,
         mechanism: str,
         neighbours: str = SUBSTITUTED,
+        rho: object = None,
     ) -> str:
         """Reserve an amount and return its number; raise BudgetError if the cap does not cover it.
 
-        A row lock lets at most one process at a time decide about a dataset.
+        `rho`: the mechanism is rho-zero-concentrated for this unit, without a delta. A row lock lets at most one
+        process at a time decide about a dataset. Takes the same time whatever was spent before.
         """
         if neighbours not in (SUBSTITUTED, ADDED_OR_REMOVED):
             raise ParameterError(f"neighbours must be {SUBSTITUTED!r} or {ADDED_OR_REMOVED!r}, not {neighbours!r}")
         wanted, number = Budget.of(epsilon, delta), secrets.token_hex(8)
+        amount = Sums.of(wanted, rho)
         entry = {"id": number, "dataset": _name(dataset), "unit": _name(unit), "mechanism": _name(mechanism)}
-        entry["neighbours"] = neighbours
+        entry |= {"neighbours": neighbours, "rho": str(amount.rho), "rho_delta": str(amount.rho_delta)}
         with self._transaction("written") as connection:
             cap = _required_cap(connection, dataset, unit)
-            amounts = _amounts(connection, dataset, unit)
-            if not cap.covers(composed([*amounts, (wanted, neighbours)])):
-                raise BudgetError(_refusal(mechanism, dataset, unit, wanted, neighbours, cap, amounts))
+            before = _total(connection, dataset, unit)
+            after = before.after(amount, neighbours)
+            if not cap.covers(_spent(after, cap)):
+                raise BudgetError(_refusal(entry, wanted, cap, before, after))
             connection.execute(
                 sa.insert(SPENDS).values(**entry, status="reserved", reserved_at=_now(), **_written(wanted))
             )
+            _write_total(connection, entry, after)
         return number
 
     def commit(self, number: str, release: Release | None = None) -> None:
         """Record that the mechanism of a reservation has ended, with the release it made."""
         with self._transaction("written") as connection:
             where = (SPENDS.c.id == number) & (SPENDS.c.status == "reserved")
+            entry = connection.execute(sa.select(SPENDS).where(where).with_for_update()).one_or_none()
             changed = connection.execute(sa.update(SPENDS).where(where).values(status="committed", committed_at=_now()))
-            if changed.rowcount != 1:
+            if entry is None or changed.rowcount != 1:
                 raise BudgetError("only a reserved spend can be committed; this one is committed already, or unknown")
+            tested = release is not None and not release.private
+            counted = {"reserved": TOTALS.c.reserved - 1, "tests": TOTALS.c.tests + int(tested)}
+            connection.execute(sa.update(TOTALS).where(_same_total(entry._mapping)).values(**counted))
             if release is None:
                 return
             account = json.dumps(dict(release.account), default=str)
@@ -240,24 +307,60 @@ def _locked_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget | 
     return None if row is None else _budget_of(row)
 
 
-def _amounts(connection: sa.Connection, dataset: str, unit: str) -> list[Amount]:
-    query = sa.select(SPENDS).where((SPENDS.c.dataset == dataset) & (SPENDS.c.unit == unit))
-    return [(_budget_of(row), row.neighbours) for row in connection.execute(query)]
+def _total(connection: sa.Connection, dataset: str, unit: str) -> Total:
+    query = sa.select(TOTALS).where((TOTALS.c.dataset == dataset) & (TOTALS.c.unit == unit))
+    rows = {row.neighbours: row for row in connection.execute(query)}
+    substituted, removed = rows.get(SUBSTITUTED), rows.get(ADDED_OR_REMOVED)
+    return Total(
+        substituted=read_sums(substituted) if substituted else Sums(),
+        removed=read_sums(removed) if removed else Sums(),
+        removed_twice=read_sums(removed, "twice_") if removed else Sums(),
+        counts=(int(substituted.spends) if substituted else 0, int(removed.spends) if removed else 0),
+    )
+
+
+def _write_total(connection: sa.Connection, entry: Mapping[str, Any], total: Total) -> None:
+    """Write the sums after a reservation; the lock on the cap keeps others from writing them."""
+    key = {name: str(entry[name]) for name in ("dataset", "unit", "neighbours")}
+    counts = {"spends": TOTALS.c.spends + 1, "reserved": TOTALS.c.reserved + 1}
+    sums = written_sums(total, key["neighbours"])
+    if not connection.execute(sa.update(TOTALS).where(_same_total(key)).values(**counts, **sums)).rowcount:
+        only = replace(total, counts=(1, 0))
+        insert_total(connection, key, only, reserved=1)
+
+
+def _same_total(entry: Mapping[Any, Any]) -> sa.ColumnElement[bool]:
+    return sa.and_(*(TOTALS.c[name] == entry[name] for name in ("dataset", "unit", "neighbours")))
+
+
+def _names(connection: sa.Connection) -> list[tuple[str, str]]:
+    return [(row.dataset, row.unit) for row in connection.execute(sa.select(CAPS.c.dataset, CAPS.c.unit))]
+
+
+def _spent(total: Total, cap: Budget | None) -> Budget:
+    return total.added if cap is None else total.within(cap.delta)[0]
 
 
 def _required_cap(connection: sa.Connection, dataset: str, unit: str) -> Budget:
     cap = _locked_cap(connection, dataset, unit)
     if cap is None:
-        raise BudgetError(f"no budget was set for {dataset!r} per {unit}; set one: privacy-plugin ledger --set-cap")
+        near = similar_name(dataset, (known for known, _ in _names(connection)))
+        hint = "" if near is None else f"; {near!r} has one, whose name differs only in case, spaces or Unicode form"
+        raise BudgetError(
+            f"no budget was set for {dataset!r} per {unit}; set one: privacy-plugin ledger --set-cap{hint}"
+        )
     return cap
 
 
-def _refusal(
-    mechanism: str, dataset: str, unit: str, wanted: Budget, neighbours: str, cap: Budget, amounts: list[Amount]
-) -> str:
-    refusal = f"{mechanism} needs {wanted}, but {dataset!r} has only {cap - composed(amounts)} left per {unit}"
-    others = {known for _, known in amounts} - {neighbours}
-    if not others:
+def _refusal(entry: Mapping[str, str], wanted: Budget, cap: Budget, before: Total, after: Total) -> str:
+    left, (together, bound) = cap - _spent(before, cap), after.within(cap.delta)
+    refusal = f"{entry['mechanism']} needs {wanted}, but {entry['dataset']!r} has only {left} left per {entry['unit']}"
+    if bound != SEQUENTIAL:
+        refusal = (
+            f"{entry['mechanism']} needs {wanted}; with it {entry['dataset']!r} would have spent {together} per "
+            f"{entry['unit']} by {bound} composition, more than its cap of {cap}"
+        )
+    if not after.mixed:
         return refusal
     return f"{refusal}; together with spends for a row {SUBSTITUTED}, a row {ADDED_OR_REMOVED} counts as two steps"
 
@@ -281,6 +384,8 @@ def _spend_of(row: Any) -> Spend:
         status=row.status,
         reserved_at=row.reserved_at,
         committed_at=row.committed_at,
+        rho=Fraction(row.rho),
+        rho_delta=Fraction(row.rho_delta),
         private=row.private,
         account=json.loads(row.account) if row.account else {},
     )

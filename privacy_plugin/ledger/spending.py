@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.ledger.budget import SUBSTITUTED, Budget
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.composition import SUBSTITUTED, Sums
 from privacy_plugin.sources import Fingerprint, open_source
 from privacy_plugin.sources.fingerprint import content_fingerprint
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 class Cost:
     """What a mechanism will spend, known before it runs: epsilon, delta and the unit that they protect.
 
-    `neighbours`: whether one step of the neighbour relation substitutes a unit, or adds or removes one.
+    `neighbours`: whether one step of the neighbour relation substitutes a unit, or adds or removes one. `rho`: the
+    mechanism is rho-zero-concentrated, without a delta; None if only its epsilon and delta are known.
     """
 
     mechanism: str
@@ -35,6 +37,12 @@ class Cost:
     delta: object = 0
     unit: str = "row"
     neighbours: str = SUBSTITUTED
+    rho: object = None
+
+    @property
+    def sums(self) -> Sums:
+        """What it adds to the total of its dataset."""
+        return Sums.of(self.budget, self.rho)
 
     @property
     def budget(self) -> Budget:
@@ -94,6 +102,7 @@ def spending(cost: Cost, *, ledger: "BudgetLedger | None", dataset: str | None, 
         delta=amount.delta,
         mechanism=cost.mechanism,
         neighbours=cost.neighbours,
+        rho=cost.rho,
     )
     spent = Spending(private=private, ledger=ledger, number=number)
     yield spent

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from privacy_plugin.errors import BudgetError, ParameterError
+from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.composition import SUBSTITUTED, Sums, Total
 from privacy_plugin.sources.sql.connections import describe_driver_error, parse_url
 from privacy_plugin.sources.sql.dialect import dialect_named
 
@@ -30,11 +33,29 @@ SPENDS = sa.Table(
     sa.Column("unit", sa.String(255), nullable=False),
     sa.Column("epsilon", sa.Text, nullable=False),
     sa.Column("delta", sa.Text, nullable=False),
+    # Required: a program that does not know these columns does not keep totals, and must not spend here.
+    sa.Column("rho", sa.Text, nullable=False),
+    sa.Column("rho_delta", sa.Text, nullable=False),
     sa.Column("mechanism", sa.String(255), nullable=False),
     sa.Column("neighbours", sa.String(32), nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("reserved_at", sa.String(32), nullable=False),
     sa.Column("committed_at", sa.String(32)),
+)
+# The sums of all spends of a dataset and unit under one neighbour relation, written with every spend: reserving reads
+# these rows only, whatever the number of spends.
+AMOUNTS = ("epsilon", "delta", "rho", "rho_delta")
+TOTALS = sa.Table(
+    "privacy_budget_totals",
+    METADATA,
+    sa.Column("dataset", sa.String(255), primary_key=True),
+    sa.Column("unit", sa.String(255), primary_key=True),
+    sa.Column("neighbours", sa.String(32), primary_key=True),
+    sa.Column("spends", sa.BigInteger, nullable=False),
+    sa.Column("reserved", sa.BigInteger, nullable=False),
+    sa.Column("tests", sa.BigInteger, nullable=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in AMOUNTS),
+    *(sa.Column(f"twice_{name}", sa.Text, nullable=False) for name in AMOUNTS),
 )
 # What a committed spend made: its account, and the fingerprint of the table in every form it was written in.
 RELEASES = sa.Table(
@@ -71,11 +92,88 @@ def open_ledger(url: str | sa.URL, *, create: bool) -> sa.Engine:
         if backend == "sqlite" and not create and _is_missing(parsed):
             raise BudgetError(_NO_LEDGER)
         engine = postgresql_engine(parsed) if backend == "postgresql" else sqlite_engine(parsed)
+        upgrade_ledger(engine)
         if create:
             METADATA.create_all(engine)
         elif not all(sa.inspect(engine).has_table(table.name) for table in METADATA.sorted_tables):
             raise BudgetError(_NO_LEDGER)
     return engine
+
+
+def upgrade_ledger(engine: sa.Engine) -> None:
+    """Add rho and the totals to a ledger of an earlier version, in one transaction; its spends stay as they are."""
+    if not _is_earlier(engine):
+        return
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"LOCK TABLE {CAPS.name}, {SPENDS.name} IN ACCESS EXCLUSIVE MODE")
+        if not _is_earlier(connection):  # another process has upgraded it meanwhile
+            return
+        before = sa.Table(f"{SPENDS.name}_before", sa.MetaData(), *(_copy(name) for name in _EARLIER))
+        connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} RENAME TO {before.name}")
+        for index in SPENDS.indexes:
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index.name}")
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(
+                f"ALTER TABLE {before.name} RENAME CONSTRAINT {SPENDS.name}_pkey TO earlier_pkey"
+            )
+        METADATA.create_all(connection)
+        rows = connection.execute(sa.select(before)).mappings().all()
+        amounts = [Sums.of(Budget(epsilon=Fraction(row["epsilon"]), delta=Fraction(row["delta"]))) for row in rows]
+        kept = [
+            {**row, "rho": str(amount.rho), "rho_delta": str(amount.rho_delta)}
+            for row, amount in zip(rows, amounts, strict=True)
+        ]
+        if kept:
+            connection.execute(sa.insert(SPENDS), kept)
+        connection.exec_driver_sql(f"DROP TABLE {before.name}")
+        private = dict(connection.execute(sa.select(RELEASES.c.spend, RELEASES.c.private)).tuples().all())
+        groups: dict[tuple[str, str, str], list[int]] = {}
+        for number, row in enumerate(rows):
+            groups.setdefault((row["dataset"], row["unit"], row["neighbours"]), []).append(number)
+        for (dataset, unit, neighbours), numbers in groups.items():
+            total = Total.of((amounts[number], neighbours) for number in numbers)
+            insert_total(
+                connection,
+                {"dataset": dataset, "unit": unit, "neighbours": neighbours},
+                total,
+                reserved=sum(rows[number]["status"] == "reserved" for number in numbers),
+                tests=sum(private.get(rows[number]["id"]) is False for number in numbers),
+            )
+
+
+def insert_total(
+    connection: sa.Connection, key: dict[str, str], total: Total, *, reserved: int = 0, tests: int = 0
+) -> None:
+    """Insert the sums of the spends of one dataset, unit and neighbour relation."""
+    counts = {"spends": sum(total.counts), "reserved": reserved, "tests": tests}
+    connection.execute(sa.insert(TOTALS).values(**key, **counts, **written_sums(total, key["neighbours"])))
+
+
+def written_sums(total: Total, neighbours: str) -> dict[str, str]:
+    """Return the columns of a total under one neighbour relation."""
+    once, twice = (total.substituted, Sums()) if neighbours == SUBSTITUTED else (total.removed, total.removed_twice)
+    return {
+        **{name: str(getattr(once, name)) for name in AMOUNTS},
+        **{f"twice_{name}": str(getattr(twice, name)) for name in AMOUNTS},
+    }
+
+
+def read_sums(row: Any, prefix: str = "") -> Sums:
+    """Return the sums in the columns of a total."""
+    return Sums(**{name: Fraction(getattr(row, prefix + name)) for name in AMOUNTS})
+
+
+_EARLIER = tuple(column.name for column in SPENDS.columns if column.name not in ("rho", "rho_delta"))
+
+
+def _copy(name: str) -> sa.Column[Any]:
+    return sa.Column(name, SPENDS.c[name].type)
+
+
+def _is_earlier(bind: sa.Engine | sa.Connection) -> bool:
+    found = sa.inspect(bind)
+    return found.has_table(SPENDS.name) and "rho" not in {column["name"] for column in found.get_columns(SPENDS.name)}
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.frequency.numbers import exact, shown
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import metric
 
@@ -24,13 +24,15 @@ class Account:
 
     `spends` counts all of the dataset's, `unfinished` those of them that never reported their end and `tests` those
     that a test generator drew; `mixed`: they differ in their neighbour relation; `removed`: they all protect a unit
-    added or removed.
+    added or removed. `composition` names the bound that epsilon and delta are, `added` is the sum of the epsilons.
     """
 
     dataset: str
     epsilon: Fraction
     delta: Fraction
     spends: int
+    composition: str = "sequential"
+    added: Fraction | None = None
     unfinished: int = 0
     tests: int = 0
     mixed: bool = False
@@ -58,13 +60,19 @@ class BudgetMeasurement(Measurement):
             ),
             (
                 "Composed",
-                f"sequentially over every spend ({details['spends']}) of dataset {details['dataset']!r}{seen}: "
-                "epsilons and deltas add up, for every reader of the releases and however they are put together",
+                f"over every spend ({details['spends']}) of dataset {details['dataset']!r}{seen}: "
+                f"{_COMPOSED[details['composition']]}, for every reader of the releases and however they are put "
+                "together",
             ),
         )
 
 
-AccountOf = Callable[[FrequencyTable, str, str | None], Account]
+_COMPOSED = {
+    "sequential": "epsilons and deltas add up",
+    "zero-concentrated": "zero-concentrated budgets add up, which is less than the sum of the epsilons",
+}
+
+AccountOf = Callable[[FrequencyTable, str, str | None, Fraction], Account]
 
 
 def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> None:
@@ -100,26 +108,29 @@ def privacy_budget(
 ) -> Measurement:
     """Return the epsilon that all releases of the table's dataset come to, for one privacy unit.
 
-    value = sum of the epsilons of all spends of the dataset, if their deltas sum to at most `delta`; infinite if not.
-    (A spend that protects a unit added or removed counts as two steps among others that protect one substituted.)
-    Sequential composition (Dwork, McSherry, Nissim, Smith 2006; with delta: Dwork, Kenthapadi, McSherry, Mironov, Naor
-    2006), exact: right for any mechanisms in any order. Reserved spends count like committed ones.
+    value = the smaller of two bounds at the accepted `delta`, infinite if neither holds there: the sum of the epsilons
+    of all spends of the dataset, if their deltas sum to at most `delta` (Dwork, McSherry, Nissim, Smith 2006; with
+    delta: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006), exact; and the epsilon of the sum of their
+    zero-concentrated budgets (Bun, Steinke 2016; Canonne, Kamath, Steinke 2020), rounded up. `ledger.composition` has
+    the proof and its limit. A spend that protects a unit added or removed counts as two steps among others that protect
+    one substituted. Reserved spends count like committed ones.
     `privacy_unit` is what the budget protects ("row"): budgets of different units cannot be compared.
     `account` looks up all columns of the table by content; it raises for a table that no private release made, so
     that such a table is never evaluated. `dataset`: the table must have been released under this name. Missing values
     are values. Cost: one digest of the distinct rows.
 
     >>> table = FrequencyTable.from_rows(["sex"], [("f",), ("m",)])
-    >>> ledger = lambda table, unit, dataset: Account(dataset="visits", epsilon=Fraction(3, 2), delta=0, spends=2)
+    >>> found = Account(dataset="visits", epsilon=Fraction(3, 2), delta=0, spends=2)
+    >>> ledger = lambda table, unit, dataset, delta: found
     >>> privacy_budget(table, account=ledger, privacy_unit="row").value
     Fraction(3, 2)
     """
     table.require_rows()
     require_budget(privacy_unit, delta, dataset)
     allowed = exact(delta)
-    found = account(table, privacy_unit, dataset)
+    found = account(table, privacy_unit, dataset, allowed)
     exceeded = found.delta > allowed
-    stated = f"epsilon {written(found.epsilon)}, delta {written(found.delta)} a {privacy_unit}"
+    stated = f"epsilon {shown(found.epsilon)}, delta {shown(found.delta)} a {privacy_unit}"
     return BudgetMeasurement(
         metric="privacy_budget",
         value=math.inf if exceeded else found.epsilon,
@@ -132,13 +143,14 @@ def privacy_budget(
             "composed_delta": found.delta,
             "privacy_unit": privacy_unit,
             "spends": found.spends,
+            "composition": found.composition,
             "unfinished": found.unfinished,
             "mechanism": found.mechanism,
             "neighbours": found.neighbours,
             "assumptions": list(found.assumptions),
             "words": f"{stated}; composed over {found.spends} {'spend' if found.spends == 1 else 'spends'}",
         },
-        reason=f"All spends together have {stated}; a delta of at most {written(allowed)} is accepted."
+        reason=f"All spends together have {stated}; a delta of at most {shown(allowed)} is accepted."
         if exceeded
         else "",
         notes=_notes(found),
@@ -147,6 +159,12 @@ def privacy_budget(
 
 def _notes(found: Account) -> tuple[str, ...]:
     notes = ["the budgets of all spends of the dataset add up, for any use of their results"]
+    if found.composition != "sequential":
+        added = "" if found.added is None else f"; added up, the epsilons are {shown(found.added)}"
+        notes.append(
+            f"composed as zero-concentrated privacy, which is the smaller bound{added}. If the amounts of later draws "
+            "were chosen after looking at earlier results, it holds with twice the delta"
+        )
     if found.assumptions:
         notes.append(f"its guarantee rests on assumptions that cannot be checked here: {'; '.join(found.assumptions)}")
     if found.mixed:

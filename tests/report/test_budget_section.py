@@ -16,10 +16,11 @@ def test_a_randomized_release_states_its_budget() -> None:
         verdicts = [("as it is", policy.judge(frame.drop(columns="name"))), ("drawn", policy.judge(made.table))]
     page = render_report(policy=policy, verdicts=verdicts)
     for words in (
-        "epsilon 1.5, delta 1e-06 a row; composed over 2 spends",
+        "delta 0.01 a row; composed over 2 spends",
+        "composed as zero-concentrated privacy, which is the smaller bound; added up, the epsilons are 1.5",
         "synthesis by row",
         "one row: tables of the same number of rows that differ in one row",
-        "sequentially over every spend (2) of dataset &#x27;visits&#x27;, 1 of them without a known end",
+        "over every spend (2) of dataset &#x27;visits&#x27;, 1 of them without a known end",
         "the number of rows is public",
         "the budget ledger has no record of this table",
         "A larger unit than the one stated",
