@@ -213,15 +213,29 @@ class FrequencyTable:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Classes:
-    """The equivalence classes of a table: the class of each row, and the size of each class."""
+    """The equivalence classes of a table: the class of each row, and the size of each class.
+
+    With `repeats`, class i stands for `repeats[i]` classes of equal histograms, whose quasi-identifiers are not known.
+    """
 
     quasi_identifiers: tuple[str, ...]
     members: Integers
     sizes: Integers
     example_rows: Integers
+    repeats: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def number(self) -> int:
+        """The number of classes of the table."""
+        return len(self.sizes) if self.repeats is None else int(self.repeats.sum())
+
+    @property
+    def people(self) -> Integers:
+        """The number of people in each class, or in all classes that it stands for."""
+        return self.sizes if self.repeats is None else self.sizes * self.repeats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -243,7 +257,13 @@ class Histograms:
     @cached_property
     def totals(self) -> Integers:
         """The count of each sensitive value in the whole table."""
-        return sum_by(self.values.astype(np.int64), self.counts, len(self.dictionary))
+        return sum_by(self.values.astype(np.int64), self.people, len(self.dictionary))
+
+    @cached_property
+    def people(self) -> Integers:
+        """The people of each entry, in all classes that its class stands for."""
+        repeats = self.classes.repeats
+        return self.counts if repeats is None else self.counts * repeats[self.entry_classes]
 
 
 def merge(tables: Sequence[FrequencyTable]) -> FrequencyTable:

@@ -10,6 +10,8 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.added_rows import count_people, select_people
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.population import Population
 from privacy_plugin.frequency.table import Dictionary
@@ -22,6 +24,7 @@ from privacy_plugin.metrics.presence.population_join import Hierarchies, one_mea
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.class_profiles import has_one_value, is_large, profile_classes
 from privacy_plugin.sources.population_join import join_groups
 
 Progress = Callable[[float, int], None]
@@ -47,6 +50,8 @@ class Tables:
         self.source = source
         self._grouped: dict[tuple[str, ...], FrequencyTable] = {}
         self._joined: dict[tuple[str, ...], tuple[Tables, Hierarchies, FrequencyTable, Population]] = {}
+        self._profiles: dict[tuple[tuple[str, ...], str | None], ClassProfiles] = {}
+        self._large: dict[frozenset[str], bool] = {}
         self._rows: int | None = None
         self._values: dict[str, Dictionary] = {}
         self._people: dict[str, int] = {}
@@ -69,6 +74,30 @@ class Tables:
         self._grouped[tuple(columns)] = table
         return self._remembered(table)
 
+    def classes(self, quasi_identifiers: Sequence[str], sensitive: str | None = None) -> FrequencyTable:
+        """Return what a class-wise metric needs: the groups, or of a large table the profiles of its classes."""
+        columns = [*quasi_identifiers, *([] if sensitive is None else [sensitive])]
+        require_columns(columns, self.source.columns)
+        if any(set(columns) <= set(known) for known in self._grouped):
+            return self.frequencies(columns)
+        for (known, column), profiles in self._profiles.items():
+            if known == tuple(quasi_identifiers) and sensitive in (None, column):
+                return profiles.project(columns)
+        if self._is_large(columns):
+            found = profile_classes(self.source, quasi_identifiers, sensitive)
+            if found is not None:
+                self._require_all(found.rows)
+                self._profiles[tuple(quasi_identifiers), sensitive] = found
+                return found
+        return self.frequencies(columns)
+
+    def _is_large(self, columns: Sequence[str]) -> bool:
+        wanted = frozenset(columns)
+        if wanted not in self._large:
+            fewer = any(large and known <= wanted for known, large in self._large.items())
+            self._large[wanted] = fewer or is_large(self.source, columns, self._rows)
+        return self._large[wanted]
+
     def count_people(self, unit: str) -> int:
         """Count the distinct values of the unit column, once."""
         if unit not in self._people:
@@ -77,6 +106,13 @@ class Tables:
 
     def known_values(self, column: str) -> Dictionary | None:
         """Return all values of a column if a grouping has shown them already; the engine is not asked."""
+        return self._values.get(column)
+
+    def constant_values(self, column: str) -> Dictionary | None:
+        """Return the values of a column that may have only one, also if its classes were counted by profiles."""
+        profiled = column not in self._values and any(column in known for known, _ in self._profiles)
+        if profiled and has_one_value(self.source, column):
+            self._values[column] = self.source.frequencies([column]).dictionary(column)
         return self._values.get(column)
 
     def _remembered(self, table: FrequencyTable) -> FrequencyTable:
@@ -91,6 +127,7 @@ class Tables:
         *,
         whole: bool = False,
         hierarchies: Hierarchies | None = None,
+        class_wise: bool = False,
     ) -> tuple[FrequencyTable, Population]:
         """Group by some columns, and a second table by the same (or `wanted`) ones, in one engine if shared.
 
@@ -100,23 +137,31 @@ class Tables:
         if whole or (wanted is not None and list(wanted) != list(columns)):
             return self.frequencies(columns), second.frequencies(columns if wanted is None else wanted)
         known, followed = self._joined.get(tuple(columns)), dict(hierarchies or {})
-        if known is None or known[0] is not second or known[1] != followed:
-            known = second, followed, *self._join(second, columns, followed)
+        profiled = known is not None and isinstance(known[2], ClassProfiles)
+        if known is None or known[0] is not second or known[1] != followed or (profiled and not class_wise):
+            known = second, followed, *self._join(second, columns, followed, class_wise)
             self._joined[tuple(columns)] = known
         return known[2:]
 
     def _join(
-        self, population: "Tables", columns: Sequence[str], hierarchies: Hierarchies
+        self, population: "Tables", columns: Sequence[str], hierarchies: Hierarchies, class_wise: bool
     ) -> tuple[FrequencyTable, Population]:
         for each in (self, population):
             require_columns(columns, each.source.columns)
         meaning = functools.partial(one_meaning, hierarchies) if hierarchies else None
-        found = join_groups(self.source, population.source, columns, meaning)
+        found = None
+        if class_wise and self._is_large(columns):
+            found = join_groups(self.source, population.source, columns, meaning, profiled=True)
+        if found is None:
+            found = join_groups(self.source, population.source, columns, meaning)
         if found is None:
             return self.frequencies(columns), population.frequencies(columns)
         self._require_all(found.table.rows)
         population._require_all(found.population.rows)
-        self._grouped[tuple(columns)] = self._remembered(found.table)
+        if isinstance(found.table, ClassProfiles):
+            self._profiles[tuple(columns), None] = found.table
+        else:
+            self._grouped[tuple(columns)] = self._remembered(found.table)
         return found.table, replace(found.population, hierarchies=hierarchies)
 
     def _require_all(self, rows: int) -> None:
@@ -131,13 +176,15 @@ def measure(
     population: Any = None,
     unit: str | None = None,
     count: str | None = None,
+    added: str | None = None,
     progress: Progress | None = None,
     **arguments: Any,
 ) -> Measurement:
     """Measure one metric on anything a source accepts (or on the `Tables` of one).
 
     With `unit`, people are counted as `count` says: by "sequences" (the default) or by "people", see
-    `measuring.people`.
+    `measuring.people`. With `added`, rows marked in that column are no people (`frequency.added_rows`); only a
+    comparison with the original and the privacy score use them.
 
     `progress(share, steps)` is called from time to time by metrics that take long; others never call it. Without it,
     the function given to `reporting` is called.
@@ -159,6 +206,8 @@ def measure(
         require_column(unit, tables.source.columns, role="unit")
         require_columns([*columns, unit], tables.source.columns, role="columns and unit")
         counting = Counting(unit=unit, count=require_count(count or "sequences"))
+    if added is not None and (unit is not None or metric.needs_ledger or metric.needs_history):
+        raise ParameterError(f"{metric.name} cannot be measured on a table with added rows")
     if metric.needs_history:
         return _measure_with_history(metric, tables, unit, roles, options)
     if metric.needs_ledger:  # a release is identified by all of its columns
@@ -166,8 +215,12 @@ def measure(
     if not metric.needs_population:
         if population is not None:
             raise ParameterError(f"{metric.name} does not compare with a population; leave it out")
+        if added is not None:
+            return _measure_people(metric, tables.frequencies([*columns, added]), added, columns, {**roles, **options})
         if unit is None:
-            return metric.measure(tables.frequencies(columns), **roles, **options)
+            class_wise = metric.class_wise and not metric.needs_ledger
+            table = tables.classes(**roles) if class_wise else tables.frequencies(columns)
+            return metric.measure(table, **roles, **options)
         table = counting.people_table(metric, tables, roles["quasi_identifiers"], roles.get("sensitive"))
         return counting.describe(metric.measure(table, **roles, **options))
     if population is None:
@@ -185,8 +238,20 @@ def measure(
         }
         return counting.describe(metric.measure(counting.people_table(metric, tables, columns, None), **given))
     whole = metric.second_table != "population"  # an original is needed whole
-    table, compared = tables.compared(others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"))
+    table, compared = tables.compared(
+        others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"), class_wise=metric.class_wise
+    )
     return metric.measure(table, **{str(metric.second_table): compared}, **roles, **options)
+
+
+def _measure_people(
+    metric: Metric, table: FrequencyTable, added: str, columns: Sequence[str], arguments: Mapping[str, Any]
+) -> Measurement:
+    """Measure the people of a repaired table; the privacy score also uses the added rows, and averages over people."""
+    if not metric.uses_added_rows:
+        return metric.measure(select_people(table, added, columns), **arguments)
+    whole, people = count_people(table, added, columns)
+    return metric.measure(whole, people=people, **arguments)
 
 
 def _measure_with_history(
@@ -253,7 +318,7 @@ def public_function(name: str) -> Callable[..., Measurement]:
     stated = [
         given.replace(name=metric.called.get(given.name, given.name))
         for given in list(own.parameters.values())[1:]
-        if given.name not in ("account", "joint_classes", "earlier")
+        if given.name not in ("account", "people", "joint_classes", "earlier")
     ]
     roles = {name: role for role, name in metric.called.items()}
     count = inspect.Parameter("count", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=str | None)

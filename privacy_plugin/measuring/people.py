@@ -5,7 +5,7 @@ classes, so that a bound for every class is a bound for everybody, also against 
 quasi-identifiers of all rows of a person and can link them. `count: people`: a person counts once in every class; that
 bounds an attacker who knows a single row of the person, and no other.
 
-People are counted in the engine (COUNT(DISTINCT unit) GROUP BY ...). Only where somebody is in several classes, or has
+People are counted in the engine (COUNT(DISTINCT unit) GROUP BY ...). Only where a person is in several classes, or has
 several values, the distinct (class, value, person) rows are fetched.
 """
 

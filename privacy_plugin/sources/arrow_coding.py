@@ -1,9 +1,15 @@
-"""Arrow columns as codes, and the Arrow tables that engines join: how groups and new values cross."""
+"""Arrow columns as codes, and the Arrow tables that engines join: how groups and new values cross.
 
+`whole_numbers`, `number_array` and `text_array` use Arrow's buffers: pyarrow's own conversions import pandas, which
+takes longer than checking a small file, and forget what a signal's handler raised meanwhile.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import pandas  # noqa: F401  pyarrow imports it later otherwise, and swallows every signal that arrives meanwhile
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +25,7 @@ def code_array(column: Any, name: str) -> CodedColumn:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     try:
-        encoded = array if pa.types.is_dictionary(array.type) else _cast_views(array).dictionary_encode()
+        encoded = array if pa.types.is_dictionary(array.type) else _cast_views(array).dictionary_encode("encode")
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # Arrow has no dictionaries of nested values
         return code_by_meaning(_python_values(array, name))
     values = _python_values(encoded.dictionary, name)
@@ -31,7 +37,34 @@ def code_array(column: Any, name: str) -> CodedColumn:
     if indices.null_count:
         indices = pc.fill_null(indices, pa.scalar(len(values), indices.type))
         values.append(None)
-    return CodedColumn(codes=indices.to_numpy(), values=values)
+    return CodedColumn(codes=whole_numbers(indices), values=values)
+
+
+def whole_numbers(column: Any) -> npt.NDArray[Any]:
+    """Return a column of whole numbers as an array that shares its memory if it can."""
+    array = _combine_chunks(column) if isinstance(column, pa.ChunkedArray) else column
+    if array.null_count or not pa.types.is_integer(array.type):
+        return np.asarray(array.to_numpy(zero_copy_only=False))
+    data = array.buffers()[1]
+    if data is None or not len(array):
+        return np.zeros(len(array), dtype=str(array.type))
+    return np.frombuffer(data, dtype=str(array.type), count=len(array) + array.offset)[array.offset :]
+
+
+def number_array(numbers: Sequence[int] | npt.NDArray[np.int64]) -> Any:
+    """Return whole numbers as an Arrow array of 64 bits."""
+    data = np.ascontiguousarray(numbers, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(data), [None, pa.py_buffer(data)])
+
+
+def text_array(texts: Sequence[str | None]) -> Any:
+    """Return texts, of which some may be missing, as an Arrow array."""
+    encoded = [b"" if text is None else text.encode() for text in texts]
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(each) for each in encoded], out=offsets[1:])
+    present = np.packbits(np.array([text is not None for text in texts], dtype=bool), bitorder="little")
+    buffers = [pa.py_buffer(data) for data in (present.tobytes(), offsets, b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(texts), buffers)
 
 
 def build_combinations(translator: Translator) -> pa.Table:
@@ -40,8 +73,8 @@ def build_combinations(translator: Translator) -> pa.Table:
     Call it when all columns are translated.
     """
     width, rows = len(translator.recoding.combined_columns), translator.combined_rows()
-    numbers = {f"n{i}": pa.array([row[i] for row in rows], type=pa.int64()) for i in range(width)}
-    texts = {f"t{i}": pa.array([row[width + i] for row in rows], type=pa.string()) for i in range(width)}
+    numbers = {f"n{i}": number_array([row[i] for row in rows]) for i in range(width)}
+    texts = {f"t{i}": text_array([row[width + i] for row in rows]) for i in range(width)}
     return pa.table(numbers | texts)
 
 

@@ -16,14 +16,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from privacy_plugin.frequency.class_profiles import class_sizes
 from privacy_plugin.frequency.grouping import Integers
-from privacy_plugin.frequency.population import SharedPopulation
+from privacy_plugin.frequency.population import CountedPopulation, SharedPopulation
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.protocol import Source
 
+PROFILE = ("n", "fit", "repeats", "people", "groups")  # of the groups with n rows and `fit` people, and of all others
 MEASURES = ("n", "people", "groups")  # rows of the table, people of the population, groups of these people
 
 Values: TypeAlias = Sequence[Value]
@@ -38,20 +40,27 @@ class JoinedGroups:
     """The groups of a table, and the people of the population inside and outside of them."""
 
     table: FrequencyTable
-    population: SharedPopulation
+    population: SharedPopulation | CountedPopulation
 
 
 def join_groups(
-    table: Source, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+    table: Source,
+    population: Source,
+    columns: Sequence[str],
+    meaning: Meaning | None = None,
+    *,
+    profiled: bool = False,
 ) -> JoinedGroups | None:
     """Join in the engine that holds both; return None if there is none, or if it would compare differently.
+
+    With `profiled`, groups of equal numbers of rows and people are counted there, and only the numbers come back.
 
     Engines compare differently if a column has two types and no `meaning` is given: each converts text and numbers in
     its own way. None is also returned if a group has more rows than people, or if several values of the table stand
     for one person: the caller then compares the groups in Python, which explains the error.
     """
     join = getattr(table, "joined_groups", None)
-    return None if join is None else join(population, columns, meaning)
+    return None if join is None else join(population, columns, meaning, profiled=profiled)
 
 
 @contextmanager
@@ -127,6 +136,24 @@ def build_joined_groups(
             groups=_select_groups(columns, coded, inside, people),
             other_people=int(people[others].sum()),
             other_groups=int(groups[others].sum()),
+        ),
+    )
+
+
+def build_joined_profiles(columns: Sequence[str], numbers: Sequence[Any]) -> JoinedGroups | None:
+    """Build both sides from lines of `PROFILE`; those of groups without rows of the table have n = 0."""
+    rows, fit, repeats, people, groups = (np.asarray(each, dtype=np.int64) for each in numbers)
+    inside = rows > 0
+    if (fit[inside] < rows[inside]).any():
+        return None
+    order = np.lexsort((fit[inside], rows[inside]))
+    return JoinedGroups(
+        table=class_sizes(columns, sizes=rows[inside][order], repeats=repeats[inside][order]),
+        population=CountedPopulation(
+            people=fit[inside][order],
+            everybody=int(people.sum()),
+            other_people=int(people[~inside].sum()),
+            other_groups=int(groups[~inside].sum()),
         ),
     )
 

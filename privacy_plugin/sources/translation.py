@@ -36,6 +36,7 @@ class Translator:
             self.masked_columns = recoding.suppressed_columns
         written = {*recoding.mappings, *self.masked_columns, *recoding.combined_columns}
         self.text_columns = tuple(c for c in recoding.keep if c in written)
+        self.typed_columns = tuple(c for c in recoding.typed if c not in self.masked_columns)
         if recoding.combined_columns:
             require_columns(recoding.combined_columns, present)
         self.coded_columns = tuple(

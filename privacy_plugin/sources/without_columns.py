@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.population_join import JoinedGroups, Meaning, join_groups
@@ -33,11 +34,23 @@ class WithoutColumns:
         """The rehearsal of the wrapped source, or None if it has none."""
         return getattr(self._source, "rehearse_rows", None)
 
+    def class_profiles(
+        self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
+    ) -> ClassProfiles | None:
+        """Count classes by their profile, if the engine can."""
+        profile = getattr(self._source, "class_profiles", None)
+        return None if profile is None else profile(quasi_identifiers, sensitive, first_rows=first_rows)
+
     def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: Source,
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> JoinedGroups | None:
         """Join with the groups of a population, if the engine can."""
-        return join_groups(self._source, population, columns, meaning)
+        return join_groups(self._source, population, columns, meaning, profiled=profiled)
 
     def row_count(self) -> int:
         """Count the rows."""

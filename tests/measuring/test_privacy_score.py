@@ -14,6 +14,7 @@ import privacy_plugin as pp
 from privacy_plugin.cli.app import app
 from privacy_plugin.errors import PolicyError
 from privacy_plugin.expectations import ExpectTablePrivacyScoreToBeLessThan
+from privacy_plugin.expectations.suite import runner_parameters
 from tests.oracles import score_tables as oracle
 from tests.sources.loading import ENGINES, LOADERS, Table
 
@@ -166,7 +167,8 @@ def test_great_expectations_finds_what_the_gate_finds(line):
     rules = policy(line)
     asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("ward").add_dataframe_asset("people")
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": PEOPLE})
-    result = batch.validate(rules.to_expectation_suite()).results[-1]
+    suite = rules.to_expectation_suite()
+    result = batch.validate(suite, expectation_parameters=runner_parameters(suite)).results[-1]
     finding = rules.judge(PEOPLE).findings[0]
     assert result.result["details"] == json.loads(json.dumps(finding.to_dict()))
     assert result.success is finding.passed

@@ -31,7 +31,7 @@ TYPED = [engine for engine in ENGINES if engine.id != "csv"]  # to which all is 
 
 
 def looks(data: Any, column: str) -> list[str]:
-    """How every value of a column is written, as whoever gets the table reads it."""
+    """Return every value of a column as a recipient of the table reads it."""
     if hasattr(data, "bind"):
         with data.bind.connect() as connection:
             rows = connection.execute(sa.select(sa.text("*")).select_from(data.selectable))
@@ -162,7 +162,7 @@ def test_objects_of_polars() -> None:
 
 @pytest.mark.parametrize("kind", ["", "BLOB", "ANYTHING", "INTEGER"])
 def test_numbers_of_sqlite(kind: str, tmp_path: Path) -> None:
-    """Without a type that decides, 1 and 1.0 stand beside each other, and are equal."""
+    """An object column may hold 1 and 1.0, which are equal."""
     engine = sa.create_engine(f"sqlite:///{tmp_path}/numbers.sqlite")
     values = [1, 1.0, 10**17, 1e17, 2**62, 2.0**62, 1.5, "1.0", -0.0, 0, 2.0**63, 1e300]
     with engine.begin() as connection:

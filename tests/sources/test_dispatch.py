@@ -147,7 +147,7 @@ def test_arrow_dictionaries_views_and_extensions() -> None:
 
 
 def test_times_of_day_are_the_same_everywhere(tmp_path: Path) -> None:
-    """24:00 is no 00:00, and a time without nanoseconds looks alike wherever there is room for them."""
+    """24:00 differs from 00:00; a time without nanoseconds has one form in every engine."""
     second = 3723
     table = pa.table(
         {
@@ -319,7 +319,7 @@ class TestSpark:
         assert open_source(frames[0]).fingerprint() != open_source(frames[1]).fingerprint()
 
     def test_a_map_is_one_value_in_any_order(self, spark: Any) -> None:
-        """As people are counted, somebody whose key was written in two ways was two."""
+        """A person whose key is written in two ways would be counted twice."""
         values = "(map('a', 1, 'b', 2)), (map('b', 2, 'a', 1)), (map('a', 2, 'b', 1))"
         frame = spark.sql(f"SELECT 1 AS k, * FROM VALUES {values} AS t(m)")
         source = open_source(frame)

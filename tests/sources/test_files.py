@@ -231,7 +231,7 @@ def test_a_failure_keeps_the_old_file(tmp_path: Path) -> None:
 
 
 def test_values_of_several_lines_in_a_large_file(tmp_path: Path) -> None:
-    """DuckDB reads large files in parts that begin at a line, and gives up where a line is no row."""
+    """DuckDB reads large files in parts that begin at a line, and raises where a line is not a row."""
     path = tmp_path / "notes.csv"
     note = '"Aspirin,100 mg\nIbuprofen,400 mg\nAspirin,100 mg\nIbuprofen,400 mg"'
     path.write_text("age,note\n" + "".join(f"{number % 90},{note}\n" for number in range(200_000)), encoding="utf-8")

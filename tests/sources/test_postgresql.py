@@ -155,7 +155,7 @@ def test_times_that_python_cannot_represent_are_refused(postgresql: sa.Engine, v
     for ask in asked:
         with pytest.raises(SourceError, match=r"years must be 1 to 9999.*'SELECT d::text") as caught:
             ask()
-        assert not any(told in str(caught.value) for told in ("44-03", "BC", "10000"))
+        assert not any(quoted in str(caught.value) for quoted in ("44-03", "BC", "10000"))
     assert source.frequencies(["k"], unit="k").counts.tolist() == [1, 1]
     assert source.publish("copy", columns=["d"], verify=lambda copy: None).fingerprint() == source.fingerprint(["d"])
     assert sql_table(postgresql, sa.text("SELECT d::text FROM t")).frequencies(["d"]).counts.tolist() == [1, 1]
@@ -251,13 +251,13 @@ def test_a_table_is_not_written_over_its_partitions(postgresql: sa.Engine, kind:
         f"CREATE TABLE t (a int) {more if kind == 'partitions' else ''}",
         f"CREATE TABLE t1 {part.format('t') + more if kind == 'partitions' else '() INHERITS (t)'}",
         f"CREATE TABLE t1a {part.format('t1') if kind == 'partitions' else '() INHERITS (t1)'}",
-        "CREATE TABLE beside (a int)",
+        "CREATE TABLE neighbour (a int)",
         "INSERT INTO t1a VALUES (1)",
     )
     with pytest.raises(ParameterError, match=r"shares rows with it|is a partition"):
         sql_table(postgresql, name).publish(target, columns=["a"], verify=lambda copy: None)
     assert sql_table(postgresql, name).row_count() == sql_table(postgresql, target).row_count() == 1
-    assert sql_table(postgresql, name).publish("beside", columns=["a"], verify=lambda copy: None).row_count() == 1
+    assert sql_table(postgresql, name).publish("neighbour", columns=["a"], verify=lambda copy: None).row_count() == 1
 
 
 def test_an_engine_that_commits_by_itself(postgresql: sa.Engine) -> None:

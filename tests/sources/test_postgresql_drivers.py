@@ -62,7 +62,7 @@ def test_times_that_psycopg2_would_merge_are_refused(postgresql: sa.Engine, olde
     source = sql_table(older, "t")
     with pytest.raises(SourceError, match=r"years must be 1 to 9999.*'SELECT d::text") as caught:
         source.frequencies(["k", "d"])
-    assert not any(told in str(caught.value) for told in ("44-03", "BC", "10000"))
+    assert not any(quoted in str(caught.value) for quoted in ("44-03", "BC", "10000"))
     with pytest.raises(SourceError, match="years must be 1 to 9999"):
         source.recode(Recoding(keep=("d",), mappings={"d": {}}), target="r")
 

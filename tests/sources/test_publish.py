@@ -138,7 +138,7 @@ ELSEWHERE = {
 
 
 @pytest.fixture
-def beside(request: pytest.FixtureRequest, engine: str) -> Iterator[sa.Connection]:
+def two_schemas(request: pytest.FixtureRequest, engine: str) -> Iterator[sa.Connection]:
     """Give a session in which `one` lies in the place of new tables, `two` elsewhere and `three` is temporary."""
     bind: sa.Engine = request.getfixturevalue(engine)
     levels = {"postgresql": "REPEATABLE READ", "mariadb": "AUTOCOMMIT"}
@@ -156,23 +156,23 @@ def beside(request: pytest.FixtureRequest, engine: str) -> Iterator[sa.Connectio
 
 @pytest.mark.parametrize("engine", DATABASES)
 class TestBareNames:
-    def test_a_table_elsewhere_is_not_replaced(self, beside: sa.Connection) -> None:
-        sql_table(beside, "one").publish("two", columns=["a"], verify=lambda copy: None)
-        assert [sql_table(beside, name).row_count() for name in ("two", "elsewhere.two")] == [1, 2]
+    def test_a_table_elsewhere_is_not_replaced(self, two_schemas: sa.Connection) -> None:
+        sql_table(two_schemas, "one").publish("two", columns=["a"], verify=lambda copy: None)
+        assert [sql_table(two_schemas, name).row_count() for name in ("two", "elsewhere.two")] == [1, 2]
 
     @pytest.mark.parametrize(("name", "target"), [("elsewhere.two", "two"), ("two", "elsewhere.two"), ("two", "two")])
-    def test_a_table_is_not_written_over_itself(self, beside: sa.Connection, name: str, target: str) -> None:
-        if beside.dialect.name == "mariadb":  # there a bare name means nothing elsewhere
+    def test_a_table_is_not_written_over_itself(self, two_schemas: sa.Connection, name: str, target: str) -> None:
+        if two_schemas.dialect.name == "mariadb":  # there a bare name means nothing elsewhere
             name = target = "elsewhere.two"
         with pytest.raises(ParameterError, match="is the source itself"):
-            sql_table(beside, name).publish(target, columns=["a"], verify=lambda copy: None)
-        assert sql_table(beside, name).row_count() == 2
+            sql_table(two_schemas, name).publish(target, columns=["a"], verify=lambda copy: None)
+        assert sql_table(two_schemas, name).row_count() == 2
 
-    def test_some_rows_of_a_table_are_not_written_over_all(self, beside: sa.Connection) -> None:
+    def test_some_rows_of_a_table_are_not_written_over_all(self, two_schemas: sa.Connection) -> None:
         some = sa.select(sa.table("one", sa.column("a"))).where(sa.column("a") == 0)
         with pytest.raises(ParameterError, match="is the source itself"):
-            sql_table(beside, some).publish("one", columns=["a"], verify=lambda copy: None)
-        assert sql_table(beside, "one").row_count() == 1
+            sql_table(two_schemas, some).publish("one", columns=["a"], verify=lambda copy: None)
+        assert sql_table(two_schemas, "one").row_count() == 1
 
     @pytest.mark.parametrize(
         "query",
@@ -183,31 +183,31 @@ class TestBareNames:
             "SELECT a FROM of_one",
         ],
     )
-    def test_a_query_is_not_written_over_a_table_that_it_reads(self, beside: sa.Connection, query: str) -> None:
-        beside.exec_driver_sql("CREATE VIEW of_one AS SELECT a FROM one")
-        beside.commit()
+    def test_a_query_is_not_written_over_a_table_that_it_reads(self, two_schemas: sa.Connection, query: str) -> None:
+        two_schemas.exec_driver_sql("CREATE VIEW of_one AS SELECT a FROM one")
+        two_schemas.commit()
         with pytest.raises(ParameterError, match="is the source itself, or shares rows with it"):
-            sql_table(beside, sa.text(query)).publish("one", columns=["a"], verify=lambda copy: None)
-        assert sql_table(beside, "one").row_count() == 1
-        published = sql_table(beside, sa.text(query)).publish("free", columns=["a"], verify=lambda copy: None)
+            sql_table(two_schemas, sa.text(query)).publish("one", columns=["a"], verify=lambda copy: None)
+        assert sql_table(two_schemas, "one").row_count() == 1
+        published = sql_table(two_schemas, sa.text(query)).publish("free", columns=["a"], verify=lambda copy: None)
         assert published.row_count() >= 1
 
-    def test_a_view_is_not_written_over_its_table(self, beside: sa.Connection) -> None:
-        beside.exec_driver_sql("CREATE VIEW of_one AS SELECT a AS b FROM one")
-        beside.commit()
+    def test_a_view_is_not_written_over_its_table(self, two_schemas: sa.Connection) -> None:
+        two_schemas.exec_driver_sql("CREATE VIEW of_one AS SELECT a AS b FROM one")
+        two_schemas.commit()
         with pytest.raises(ParameterError, match="is the source itself, or shares rows with it"):
-            sql_table(beside, "of_one").publish("one", columns=["b"], verify=lambda copy: None)
-        assert sql_table(beside, "one").row_count() == 1
+            sql_table(two_schemas, "of_one").publish("one", columns=["b"], verify=lambda copy: None)
+        assert sql_table(two_schemas, "one").row_count() == 1
 
     @pytest.mark.parametrize("name", ["one", "three"])
-    def test_a_temporary_table_that_shadows_the_target_is_refused(self, beside: sa.Connection, name: str) -> None:
-        rows = sql_table(beside, name).row_count()
+    def test_a_temporary_table_that_shadows_the_target_is_refused(self, two_schemas: sa.Connection, name: str) -> None:
+        rows = sql_table(two_schemas, name).row_count()
         with pytest.raises(ParameterError, match=r"a temporary table shadows|is the source itself"):
-            sql_table(beside, name).publish("three", columns=["a"], verify=lambda copy: None)
-        assert [sql_table(beside, each).row_count() for each in (name, "three")] == [rows, 3]
+            sql_table(two_schemas, name).publish("three", columns=["a"], verify=lambda copy: None)
+        assert [sql_table(two_schemas, each).row_count() for each in (name, "three")] == [rows, 3]
 
-    def test_a_temporary_table_is_published(self, beside: sa.Connection) -> None:
-        assert sql_table(beside, "three").publish("four", columns=["a"], verify=lambda copy: None).row_count() == 3
+    def test_a_temporary_table_is_published(self, two_schemas: sa.Connection) -> None:
+        assert sql_table(two_schemas, "three").publish("four", columns=["a"], verify=lambda copy: None).row_count() == 3
 
 
 @pytest.mark.parametrize("engine", DATABASES)

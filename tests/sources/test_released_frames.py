@@ -13,11 +13,11 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.numbered_rows import NumberedRows
 
-MARKER = "MARKER-OF-SOMEBODY"
+MARKER = "MARKER-OF-A-PERSON"
 
 
 def with_names_around() -> pd.DataFrame:
-    """Names in the index, in the attributes and in the title of the columns, and of somebody who is not there."""
+    """Return a frame with names in its index, its attributes and the title of its columns, one of an absent person."""
     zips = pd.Categorical(["8001", "8002", MARKER])
     frame = pd.DataFrame({"zip": zips, "sex": ["f", "m", "f"]}, index=[MARKER, "b", "c"])
     frame.index.name = frame.columns.name = MARKER
@@ -37,7 +37,7 @@ def in_polars() -> pl.DataFrame:
 
 
 class WithSource(pd.DataFrame):
-    """A class of somebody's own, as geographic frames are: what it keeps follows every copy."""
+    """A subclass of DataFrame, as geographic frames are: what it keeps follows every copy."""
 
     _metadata: ClassVar[list[str]] = ["source"]
 
@@ -71,17 +71,17 @@ def test_removed_rows_leave_no_category(made: Any) -> None:
         suppression="drop",
     )
     left = open_source(made()).recode(rows)
-    told = pickle.dumps(
+    content = pickle.dumps(
         left.reset_index(drop=True).rename_axis(columns=None) if isinstance(left, pd.DataFrame) else left
     )
     assert open_source(left).row_count() == 1
-    assert (b"8001" in told, b"8002" in told, MARKER.encode() in told) == (False, True, False)
+    assert (b"8001" in content, b"8002" in content, MARKER.encode() in content) == (False, True, False)
 
 
 @pytest.mark.parametrize("writing", ["publish", "distribute", "write_rows"])
 @pytest.mark.parametrize("labels", [[75601, 75602, 75603], [2, 0, 1], [7, 7, 7]])
 def test_a_released_frame_has_a_new_index(writing: str, labels: list[int]) -> None:
-    """Whole numbers without a name pass the gate for a numbering, and may be somebody's keys."""
+    """Unnamed integers look like a row number to the gate, but may be keys of people."""
     frame = pd.DataFrame({"zip": ["8001", "8002", "8001"]}, index=labels)
     source, table = open_source(frame), open_source(frame).frequencies(["zip"])
     rows = NumberedRows(

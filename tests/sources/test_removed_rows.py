@@ -44,7 +44,7 @@ def _stored_frames() -> dict[str, Any]:
         {"category": "category", "dictionary": dictionary}
     )
     encoded = pa.dictionary(pa.int32(), pa.string())
-    beside = pa.field("field", pa.string(), metadata={"seen": SECRET})
+    annotated = pa.field("field", pa.string(), metadata={"seen": SECRET})
     arrow = pa.table(
         {
             "text": texts,
@@ -62,8 +62,8 @@ def _stored_frames() -> dict[str, Any]:
             "dictionary of runs": pa.DictionaryArray.from_arrays(range(61), pc.run_end_encode(pa.array(texts))),
             "view of a list": pa.array([None, [], *([text] for text in texts[2:])], pa.list_view(pa.string())),
             "view of a dictionary": pa.array([[text] for text in texts], pa.large_list_view(encoded)),
-            "told beside a field": pa.StructArray.from_arrays([pa.array(texts)], fields=[beside]),
-            "told beside an item": pa.array([[text] for text in texts], pa.list_(beside)),
+            "metadata of a field": pa.StructArray.from_arrays([pa.array(texts)], fields=[annotated]),
+            "metadata of an item": pa.array([[text] for text in texts], pa.list_(annotated)),
         }
     )
     return {
@@ -102,7 +102,7 @@ HIDDEN = {
 
 
 class Place(pa.ExtensionType):
-    """A type of somebody's own that is stored as a record."""
+    """An extension type that is stored as a record."""
 
     def __init__(self) -> None:
         super().__init__(_RECORD.type, "tests.place")

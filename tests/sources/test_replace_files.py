@@ -18,7 +18,7 @@ def test_a_file_that_cannot_be_put_in_place_leaves_the_other_where_it_was(old: s
         with replace_files([people, values]) as temporaries:
             for temporary in temporaries:
                 temporary.write_text("new")
-            values.mkdir()  # somebody else is quicker
+            values.mkdir()  # another process is quicker
 
     with pytest.raises(SourceError, match="Is a directory"):
         replace_both()

@@ -44,7 +44,7 @@ def test_rows_arrive_as_they_were_drawn(engine: str, tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("zone", ["Europe/Zurich", "America/St_Johns"])
 def test_moments_arrive_in_a_session_of_any_zone(spark: Any, zone: str) -> None:
-    """At half past two of this day no clock in Zurich told the time."""
+    """Half past two of this day does not exist in Zurich."""
     moments = [datetime(2024, 3, 31, 2, 30), datetime(1, 1, 1, 1), datetime(9999, 12, 31, 23, 59)]
     drawn = FrequencyTable.from_rows(["seen"], [(moment,) for moment in moments])
     spark.conf.set("spark.sql.session.timeZone", zone)

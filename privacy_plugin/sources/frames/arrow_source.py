@@ -30,11 +30,16 @@ class ArrowSource(LocalSource):
         """Code part of a column."""
         return code_array(self._column(name).slice(start, stop - start), name)
 
-    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> pa.Table:
+    def rebuild(
+        self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None, typed: Sequence[str] = ()
+    ) -> pa.Table:
         """Replace columns by texts and remove rows, with everything that is stored of them."""
         columns = [
             pa.array(texts[name].tolist(), type=pa.string()) if name in texts else copy_column(self._column(name), name)
             for name in keep
+        ]
+        columns = [
+            one.cast(self._column(name).type) if name in typed else one for name, one in zip(keep, columns, strict=True)
         ]
         table = pa.table(columns, names=list(keep))
         rows = table.take(pa.array(np.arange(table.num_rows) if mask is None else np.flatnonzero(mask)))

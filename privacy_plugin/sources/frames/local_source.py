@@ -39,7 +39,9 @@ class LocalSource(ABC):
         """Code the rows from start to stop of one column."""
 
     @abstractmethod
-    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> Any:
+    def rebuild(
+        self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None, typed: Sequence[str] = ()
+    ) -> Any:
         """Return a new frame of these columns, some replaced by texts, with the rows of the mask (default: all)."""
 
     @abstractmethod
@@ -92,9 +94,8 @@ class LocalSource(ABC):
             texts[name] = np.array(translated[name].texts, dtype=object)[coded[name].codes]
             if suppressed is not None and name in translator.masked_columns:
                 texts[name][suppressed] = SUPPRESSED
-        if suppressed is None or recoding.suppression != "drop":
-            return self.rebuild(recoding.keep, texts, None)
-        return self.rebuild(recoding.keep, texts, ~suppressed)
+        kept = None if suppressed is None or recoding.suppression != "drop" else ~suppressed
+        return self.rebuild(recoding.keep, texts, kept, typed=translator.typed_columns)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> Any:
         """Return a frame of these columns only, in random order, once `verify` has accepted it."""

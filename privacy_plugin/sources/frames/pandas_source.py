@@ -45,7 +45,9 @@ class PandasSource(LocalSource):
         """Code part of a column."""
         return code_series(self._frame[name].iloc[start:stop], name)
 
-    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> pd.DataFrame:
+    def rebuild(
+        self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None, typed: Sequence[str] = ()
+    ) -> pd.DataFrame:
         """Replace columns by texts and remove rows; the index stays with its rows.
 
         Attributes of the frame and unused categories are dropped: they may reveal removed rows. Values that mean the
@@ -54,7 +56,8 @@ class PandasSource(LocalSource):
         frame = self._frame[list(keep)].copy()
         frame.attrs = {}
         for name, values in texts.items():
-            frame[name] = pd.Series(values, index=frame.index, dtype=object).infer_objects()
+            column = pd.Series(values, index=frame.index, dtype=object).infer_objects()
+            frame[name] = _typed(column, self._frame[name]) if name in typed else column
         in_arrow = [name for name in keep if isinstance(frame[name].dtype, pd.ArrowDtype)]
         for name in in_arrow:
             frame[name] = pd.arrays.ArrowExtensionArray(copy_column(frame[name].array.__arrow_array__(), name))
@@ -162,3 +165,12 @@ def _canonical_categories(series: "pd.Series[Any]") -> Any:
     moved = [positions.get(id(value), -1) for value in to_canonical_form(listed)]
     codes = np.array([*moved, -1])[series.cat.codes.to_numpy()]
     return pd.Categorical.from_codes(codes, categories=categories, ordered=series.cat.ordered)
+
+
+def _typed(texts: "pd.Series[Any]", original: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return texts of numbers as numbers of the original column's type."""
+    if pd.api.types.is_numeric_dtype(original.dtype):
+        return pd.to_numeric(texts).astype(original.dtype)
+    present = original.dropna()
+    kind = type(present.iloc[0]) if len(present) else str
+    return texts if issubclass(kind, str) else texts.map(lambda text: None if text is None else kind(text))

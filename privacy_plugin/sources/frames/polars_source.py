@@ -51,12 +51,15 @@ class PolarsSource(LocalSource):
         """Code part of a column."""
         return _code_series(self._frame.get_column(name).slice(start, stop - start), name)
 
-    def rebuild(self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None) -> pl.DataFrame:
+    def rebuild(
+        self, keep: Sequence[str], texts: Mapping[str, Texts], mask: Mask | None, typed: Sequence[str] = ()
+    ) -> pl.DataFrame:
         """Replace columns by texts and remove rows, with everything that is stored of them."""
         columns = [
             pl.Series(name, texts[name].tolist(), dtype=pl.String) if name in texts else self._frame.get_column(name)
             for name in keep
         ]
+        columns = [one.cast(self._frame.get_column(one.name).dtype) if one.name in typed else one for one in columns]
         frame = pl.DataFrame(columns)
         rows = np.arange(frame.height) if mask is None else np.flatnonzero(mask)
         return pl.DataFrame([_copy_rows(column, rows) for column in frame.get_columns()])

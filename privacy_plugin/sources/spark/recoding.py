@@ -38,7 +38,11 @@ class SparkRecoder:
             joined = self._join_combinations(joined)
         if recoding.suppressed:
             joined = self._join_suppressed(joined)
-        outputs = [_output_column(translator, name, label) for name, label in labels.items()]
+        types = {name: self._frame.schema[name].dataType for name in translator.typed_columns}
+        outputs = [
+            column.cast(types[name]).alias(name) if name in types else column
+            for name, column in ((name, _output_column(translator, name, label)) for name, label in labels.items())
+        ]
         with redact_spark_errors("recoding"):
             return joined.select(*outputs)
 

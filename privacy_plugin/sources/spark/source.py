@@ -8,20 +8,24 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, functions
 
 from privacy_plugin.errors import require_column, require_columns
+from privacy_plugin.frequency.class_profiles import ClassProfiles, class_histograms, class_sizes
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.sources.class_profiles import MOST_VALUES
 from privacy_plugin.sources.coding import build_frequency_table
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import BUCKET_DIGITS, check_buckets, combine_buckets
 from privacy_plugin.sources.numbered_rows import NumberedRows, find_example_lines, require_no_targets
 from privacy_plugin.sources.population_join import (
     MEASURES,
+    PROFILE,
     JoinedGroups,
     Meaning,
     Renaming,
     build_joined_groups,
+    build_joined_profiles,
     plan_renaming,
 )
 from privacy_plugin.sources.protocol import (
@@ -76,35 +80,87 @@ class SparkSource:
             measures = {"absent": absent, "n": functions.count_distinct(functions.col("unit"))}
         return group_frame(self._frame.select(terms), labels, measures)
 
+    def class_profiles(
+        self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
+    ) -> ClassProfiles | None:
+        """Count classes by their profile in Spark: the driver's memory does not depend on the number of classes."""
+        columns = [*quasi_identifiers, *([] if sensitive is None else [sensitive])]
+        require_columns(columns, self.columns)
+        source = self if first_rows is None else SparkSource(self._frame.limit(first_rows))
+        repeats = {"repeats": functions.count(functions.lit(1))}
+        if sensitive is None:
+            with redact_spark_errors("grouping"):
+                found = group_frame(source.groups(columns).select("n"), ["n"], repeats).toArrow()
+            sizes, times = (found.column(name).to_numpy() for name in ("n", "repeats"))
+            return class_sizes(quasi_identifiers, sizes=sizes, repeats=times)
+        if len(self._values(sensitive)) > MOST_VALUES:
+            return None
+        labels = [f"c{position}" for position in range(len(quasi_identifiers))]
+        entry = functions.struct(functions.col(f"c{len(labels)}").alias("s"), functions.col("n"))
+        entries = source.groups(columns).select(*labels, entry.alias("entry"))
+        with redact_spark_errors("grouping"):
+            shapes = group_frame(entries, labels, {"shape": functions.sort_array(functions.collect_list("entry"))})
+            found = group_frame(shapes.select("shape"), ["shape"], repeats).toArrow().combine_chunks()
+        lists = found.column("shape").combine_chunks()
+        flat = lists.flatten()
+        coded = code_array(flat.field("s"), sensitive)
+        lengths = lists.value_lengths().to_numpy().astype(np.int64)
+        return class_histograms(
+            quasi_identifiers,
+            sensitive,
+            profiles=np.repeat(np.arange(len(lengths), dtype=np.int64), lengths),
+            codes=coded.codes.astype(np.int64),
+            counts=flat.field("n").to_numpy().astype(np.int64),
+            raw_values=coded.values,
+            repeats=found.column("repeats").to_numpy().astype(np.int64),
+        )
+
     def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: Source,
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> JoinedGroups | None:
         """Group this frame and another of the same session, and join the groups in Spark."""
-        joined = self.joined(population, columns, meaning) if isinstance(population, SparkSource) else None
+        joined = None
+        if isinstance(population, SparkSource):
+            joined = self.joined(population, columns, meaning, profiled=profiled)
         if joined is None:
             return None
+        if profiled:
+            with redact_spark_errors("joining the groups of"):
+                found = joined[0].toArrow()
+            return build_joined_profiles(columns, [found.column(name).to_numpy() for name in PROFILE])
         with redact_spark_errors("joining the groups of"):
             table = joined[0].toArrow()
         coded = [code_array(table.column(position), name) for position, name in enumerate(columns)]
         return build_joined_groups(columns, coded, [table.column(name).to_numpy() for name in MEASURES], joined[1])
 
     def joined(
-        self, population: "SparkSource", columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: "SparkSource",
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> tuple[DataFrame, Renaming | None] | None:
         """Return the joined groups as a Spark frame that has not run; None for another session or different types."""
         sides = [self._group_side(columns, n="n"), population._group_side(columns, people="n", groups="1")]
         if self._frame.sparkSession is not population._frame.sparkSession:
             return None
+        join = _profile_sides if profiled else _join_sides
         if meaning is None:
             differ = any(self._types[name] != population._types[name] for name in columns)
-            return None if differ else (_join_sides(sides, len(columns)), None)
+            return None if differ else (join(sides, len(columns)), None)
         with redact_spark_errors("grouping"):
             table, others = (SparkSource(side.localCheckpoint(eager=True)) for side in sides)
         renamed = plan_renaming(columns, table._values, others._values, meaning)
         if renamed is None:
             return None
         recoded = [table.recode(renamed.table), others.recode(renamed.population)]
-        return _join_sides(recoded, len(columns)), renamed
+        return join(recoded, len(columns)), renamed
 
     def _group_side(self, columns: Sequence[str], **measures: str) -> DataFrame:
         labels = [f"c{position}" for position in range(len(columns))]
@@ -200,6 +256,16 @@ def _mark_as_utc(rows: pa.Table) -> pa.Table:
     """Mark moments as UTC, which canonical ones are: Spark would read them in the session's time zone."""
     naive, zoned = pa.timestamp("us"), pa.timestamp("us", "UTC")
     return rows.cast(pa.schema([(field.name, zoned if field.type == naive else field.type) for field in rows.schema]))
+
+
+def _profile_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:
+    """Join the groups of both sides, and count those of equal numbers of rows and people."""
+    labels = [f"c{position}" for position in range(width)]
+    joined = group_frame(sides[0].union(sides[1]), labels, {name: functions.sum(name) for name in MEASURES})
+    fit = functions.when(functions.col("n") > 0, functions.col("people")).otherwise(functions.lit(0)).alias("fit")
+    totals = {"repeats": functions.count(functions.lit(1))}
+    totals |= {name: functions.sum(name) for name in ("people", "groups")}
+    return group_frame(joined.select("n", fit, "people", "groups"), ["n", "fit"], totals)
 
 
 def _join_sides(sides: Sequence[DataFrame], width: int) -> DataFrame:

@@ -21,9 +21,11 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.sources.coding import CodedColumn
 from privacy_plugin.sources.sql.origin import Expression, Origin, quote_name
+from privacy_plugin.sources.sql.profiles import count_histograms, count_sizes
 
 # SQLAlchemy's name of every supported database, and the module with its dialect.
 MODULES = {
@@ -57,6 +59,19 @@ class SqlColumn:
     bytewise: bool = False  # the column's own equality compares bytes
     read_as_text: bool = False  # the driver would return different values as one
     limited: bool = False  # declared with a length or a precision, so that equal values are written alike
+
+
+class NamedType(sa.types.UserDefinedType[Any]):
+    """A type by its name."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **options: Any) -> str:
+        """Return the name as it is."""
+        return self.name
 
 
 class Dialect(ABC):
@@ -119,6 +134,10 @@ class Dialect(ABC):
         """Return what may be added to the class name of a driver's error; never its message."""
         return ""
 
+    def number_term(self, text: Any, column: SqlColumn) -> Any:
+        """Return the text of a number as a number of the column's type; text stays text."""
+        return text if column.type == self.text_type else sa.cast(text, NamedType(column.type))
+
     @abstractmethod
     def handle_signals(self, connection: Connection) -> AbstractContextManager[None]:
         """Stop the running query when a signal handler raises."""
@@ -180,6 +199,32 @@ class Dialect(ABC):
         labelled = [term.label(f"c{number}") for number, term in enumerate(terms)]
         query = sa.select(*labelled, *measures).select_from(origin.clause).group_by(*terms)
         return self.fetch_coded(connection, query, [column.name for column in columns])
+
+    def count_profiles(
+        self,
+        connection: Connection,
+        origin: Origin,
+        columns: Sequence[SqlColumn],
+        *,
+        sensitive: bool,
+        first_rows: int | None = None,
+    ) -> ClassProfiles | None:
+        """Count classes by their size, or with `sensitive` by the histogram of the last column."""
+        if sensitive:
+            return count_histograms(connection, self, origin, columns)
+        return count_sizes(connection, self, origin, columns, first_rows)
+
+    def join_codes(self) -> Expression:
+        """Return the aggregate that lists `code:n` of the rows of a group, separated by commas."""
+        return sa.literal_column("group_concat(code || ':' || n, ',')")
+
+    def order_codes(self, rows: sa.Select[Any], terms: Sequence[Expression]) -> sa.Select[Any]:
+        """Order the rows that `join_codes` lists, if it does not order them itself."""
+        return rows.order_by(*terms)
+
+    def text_key(self, text: Expression) -> Expression:
+        """Return what to group long texts by: some databases compare only their beginnings."""
+        return text
 
     def count_rows(self, connection: Connection, origin: Origin) -> int:
         """Count the rows."""

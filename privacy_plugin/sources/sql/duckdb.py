@@ -11,7 +11,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from privacy_plugin.sources.arrow_coding import code_array
+from privacy_plugin.frequency.class_profiles import ClassProfiles
+from privacy_plugin.sources.arrow_coding import code_array, whole_numbers
 from privacy_plugin.sources.fingerprint import check_buckets
 from privacy_plugin.sources.interrupts import interruptible
 from privacy_plugin.sources.sql import duckdb_sql
@@ -24,6 +25,7 @@ from privacy_plugin.sources.sql.dialect import (
     iterate_plan_nodes,
     run_statement,
 )
+from privacy_plugin.sources.sql.duckdb_profiles import fetch_profiles
 from privacy_plugin.sources.sql.origin import ALIAS, Expression, Origin, split_name
 
 _LOCKED = "Could not set lock on file"
@@ -106,6 +108,36 @@ class DuckDBDialect(Dialect):
         terms, person = [_term(column) for column in columns], None if unit is None else _term(unit)
         query = duckdb_sql.count_groups(origin.from_text, terms, person)
         return _code_result(_raw(connection).sql(query), [column.name for column in columns])
+
+    def count_profiles(
+        self,
+        connection: Connection,
+        origin: Origin,
+        columns: Sequence[SqlColumn],
+        *,
+        sensitive: bool,
+        first_rows: int | None = None,
+    ) -> ClassProfiles | None:
+        """Count with DuckDB's lists, which take less time than texts."""
+        source, parameters = origin.from_text, None
+        if source is None:
+            everything: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(origin.clause)
+            compiled, parameters = _compile(connection, everything)
+            source = f"({compiled}) AS {ALIAS}"
+            if parameters is not None:  # the query would be repeated in one statement, and its parameters not
+                return super().count_profiles(connection, origin, columns, sensitive=sensitive, first_rows=first_rows)
+        if first_rows is not None:
+            source = f"(SELECT * FROM {source} LIMIT {int(first_rows)}) AS {ALIAS}"
+        names, terms = [column.name for column in columns], [_term(column) for column in columns]
+        return fetch_profiles(_raw(connection).sql, source, names, terms, sensitive=sensitive)
+
+    def join_codes(self) -> Expression:
+        """Order inside of the aggregate."""
+        return sa.literal_column(f"{duckdb_sql.OWN}.string_agg(concat(code, ':', n), ',' ORDER BY code)")
+
+    def order_codes(self, rows: sa.Select[Any], terms: Sequence[Expression]) -> sa.Select[Any]:
+        """Return the rows as they are: the aggregate orders them."""
+        return rows
 
     def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Begin a transaction: in DuckDB each of them sees one state."""
@@ -210,7 +242,7 @@ def _code_result(relation: Any, names: Sequence[str]) -> Groups:
     columns = relation.to_arrow_table().columns
     return (
         [code_array(column, name) for column, name in zip(columns, names, strict=False)],
-        [column.to_numpy().astype(np.int64, copy=False) for column in columns[len(names) :]],
+        [whole_numbers(column).astype(np.int64, copy=False) for column in columns[len(names) :]],
     )
 
 

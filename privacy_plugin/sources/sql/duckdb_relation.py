@@ -9,24 +9,31 @@ import numpy as np
 import pyarrow as pa
 
 from privacy_plugin.errors import require_column, require_columns
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
-from privacy_plugin.sources.arrow_coding import build_combinations, code_array
+from privacy_plugin.sources.arrow_coding import build_combinations, code_array, number_array, text_array, whole_numbers
 from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, require_groups
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import check_buckets, combine_buckets
 from privacy_plugin.sources.numbered_rows import NumberedRows, find_example_lines, require_no_targets
-from privacy_plugin.sources.population_join import MEASURES, JoinedGroups, Meaning, build_joined_groups, plan_renaming
+from privacy_plugin.sources.population_join import (
+    MEASURES,
+    PROFILE,
+    JoinedGroups,
+    Meaning,
+    build_joined_groups,
+    build_joined_profiles,
+    plan_renaming,
+)
 from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables, require_column_names
 from privacy_plugin.sources.sql import duckdb_sql
+from privacy_plugin.sources.sql.duckdb_profiles import fetch_profiles
 from privacy_plugin.sources.sql.duckdb_sql import ALIAS, OWN, ROW_COUNT, quote, redact_duckdb_errors
 from privacy_plugin.sources.translation import Translator, require_no_target
 
 _SUMS = ", ".join(f"CAST({OWN}.sum({name}) AS BIGINT) AS {name}" for name in MEASURES)
-_TRANSLATIONS = pa.schema(
-    [("position", pa.int64()), ("old", pa.string()), ("new", pa.string()), ("number", pa.int64())]
-)
 
 
 class DuckDBRelation:
@@ -50,13 +57,31 @@ class DuckDBRelation:
         with redact_duckdb_errors("grouping", self._relation):
             groups = self._query(query).to_arrow_table()
         coded = [self._code_column(name, groups.column(position)) for position, name in enumerate(columns)]
-        missing = 0 if unit is None else int(groups.column("absent").to_numpy().sum())
-        table = build_frequency_table(columns, coded, groups.column("n").to_numpy(), unit=unit, absent=missing)
+        missing = 0 if unit is None else int(whole_numbers(groups.column("absent")).sum())
+        table = build_frequency_table(columns, coded, whole_numbers(groups.column("n")), unit=unit, absent=missing)
         require_groups(table.distinct, self.row_count)
         return table
 
+    def class_profiles(
+        self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
+    ) -> ClassProfiles | None:
+        """Count classes by their profile in DuckDB; None if values of a column have several forms, or are too many."""
+        columns = [*quasi_identifiers, *([] if sensitive is None else [sensitive])]
+        require_columns(columns, self.columns)
+        if any(duckdb_sql.value_decoder(self._types[name]) is not None for name in columns):
+            return None
+        source = ALIAS if first_rows is None else f"(SELECT * FROM {ALIAS} LIMIT {first_rows}) AS {ALIAS}"
+        terms = [self._term(name) for name in columns]
+        with redact_duckdb_errors("grouping", self._relation):
+            return fetch_profiles(self._query, source, columns, terms, sensitive=sensitive is not None)
+
     def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: Source,
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> JoinedGroups | None:
         """Group this relation and another of the same connection, and join the groups in DuckDB."""
         if not isinstance(population, DuckDBRelation):
@@ -67,10 +92,12 @@ class DuckDBRelation:
         if not self._shares_connection(population) or (meaning is None and any(a != b for a, b in kinds)):
             return None
         sides = [self._group_side(columns, n=ROW_COUNT), population._group_side(columns, people=ROW_COUNT, groups="1")]
+        if meaning is None and profiled:
+            return _profile_sides(sides, columns)
         if meaning is None:
             groups = _join_sides(sides, len(columns))
             coded = [self._code_column(name, groups.column(position)) for position, name in enumerate(columns)]
-            return build_joined_groups(columns, coded, [groups.column(name).to_numpy() for name in MEASURES])
+            return build_joined_groups(columns, coded, [whole_numbers(groups.column(name)) for name in MEASURES])
         if any(duckdb_sql.value_decoder(kind) is not None for pair in kinds for kind in pair):
             return None
         with redact_duckdb_errors("grouping", self._relation):
@@ -78,11 +105,12 @@ class DuckDBRelation:
         renamed = plan_renaming(columns, table._values, others._values, meaning)
         if renamed is None:
             return None
-        groups = _join_sides(
-            [table.select_recoded(renamed.table), others.select_recoded(renamed.population)], len(columns)
-        )
+        sides = [table.select_recoded(renamed.table), others.select_recoded(renamed.population)]
+        if profiled:
+            return _profile_sides(sides, columns)
+        groups = _join_sides(sides, len(columns))
         coded = [code_array(groups.column(position), name) for position, name in enumerate(columns)]
-        return build_joined_groups(columns, coded, [groups.column(name).to_numpy() for name in MEASURES], renamed)
+        return build_joined_groups(columns, coded, [whole_numbers(groups.column(name)) for name in MEASURES], renamed)
 
     def _shares_connection(self, other: "DuckDBRelation") -> bool:
         try:
@@ -161,7 +189,11 @@ class DuckDBRelation:
         lines = find_example_lines(DuckDBRelation(examples), labels, "line", wanted.table)
         # DuckDB finds this table by the name of the variable, and keeps a reference to it.
         privacy_plugin_lines = pa.table(  # noqa: F841
-            {"place": np.arange(len(wanted.lines)), "line": lines[wanted.lines], "number": wanted.numbers}
+            {
+                "place": number_array(np.arange(len(wanted.lines))),
+                "line": number_array(lines[wanted.lines]),
+                "number": number_array(wanted.numbers),
+            }
         )
         named = dict(zip(names, labels, strict=True)) | {wanted.number: "l.number"}
         chosen = ", ".join(f"{named[name]} AS {quote(name)}" for name in wanted.columns)
@@ -191,17 +223,22 @@ class DuckDBRelation:
         """Return the relation that joins every distinct value with its translation."""
         translator = Translator(recoding, self.columns)
         found = {name: self._list_values(name) for name in translator.coded_columns}
-        rows: list[dict[str, Any]] = []
+        rows: list[tuple[Any, ...]] = []
         for position, (name, (texts, values)) in enumerate(found.items()):
             translated = translator.translate(name, values)
             for line in zip(texts, translated.texts, translated.numbers.tolist(), strict=True):
-                rows.append(dict(zip(_TRANSLATIONS.names, (position, *line), strict=True)))
+                rows.append((position, *line))
         suppressed = translator.suppressed_numbers() if recoding.suppressed else []
         width = len(recoding.suppressed_columns) if recoding.suppressed else 1
         # DuckDB finds these tables by the names of the variables, and keeps references to them.
-        privacy_plugin_mapping = pa.Table.from_pylist(rows, schema=_TRANSLATIONS)  # noqa: F841
+        privacy_plugin_mapping = pa.table(  # noqa: F841
+            {
+                name: (number_array if name in ("position", "number") else text_array)([row[i] for row in rows])
+                for i, name in enumerate(("position", "old", "new", "number"))
+            }
+        )
         privacy_plugin_hidden = pa.table(  # noqa: F841
-            {f"v{i}": pa.array([row[i] for row in suppressed], type=pa.int64()) for i in range(width)}
+            {f"v{i}": number_array([row[i] for row in suppressed]) for i in range(width)}
         )
         privacy_plugin_combined = build_combinations(translator)  # noqa: F841
         tables = "privacy_plugin_mapping", "privacy_plugin_hidden", "privacy_plugin_combined"
@@ -232,6 +269,22 @@ class DuckDBRelation:
 
     def _code_column(self, name: str, column: Any) -> CodedColumn:
         return code_array(column, name).decode(duckdb_sql.value_decoder(self._types[name]))
+
+
+def _profile_sides(sides: Sequence[Any], columns: Sequence[str]) -> JoinedGroups | None:
+    """Join both sides, and count the groups of equal numbers of rows and people."""
+    labels = ", ".join(f"c{position}" for position in range(len(columns)))
+    fit = "CASE WHEN n > 0 THEN people ELSE 0 END"
+    sums = ", ".join(f"CAST({OWN}.sum({name}) AS BIGINT) AS {name}" for name in ("people", "groups"))
+    with redact_duckdb_errors("joining the groups of two relations", sides[0]):
+        found = (
+            sides[0]
+            .union(sides[1])
+            .aggregate(_SUMS, labels)
+            .aggregate(f"n, {fit} AS fit, {ROW_COUNT} AS repeats, {sums}", f"n, {fit}")
+            .to_arrow_table()
+        )
+    return build_joined_profiles(columns, [whole_numbers(found.column(name)) for name in PROFILE])
 
 
 def _join_sides(sides: Sequence[Any], width: int) -> Any:

@@ -127,6 +127,37 @@ def count_groups(source: str, terms: Sequence[str], unit: str | None = None) -> 
     return f"SELECT {named}, {measures} FROM {source} GROUP BY {positions}"
 
 
+def class_sizes(source: str, terms: Sequence[str]) -> str:
+    """Return the query of the sizes of classes and how many classes have each."""
+    classes = f"SELECT {ROW_COUNT} AS n FROM {source} GROUP BY {', '.join(terms)}"
+    return f"SELECT n, {ROW_COUNT} AS repeats FROM ({classes}) AS classes GROUP BY n"
+
+
+def coded_values(source: str, term: str) -> str:
+    """Return the query of a column's values with their codes: 0 if missing, otherwise 1, 2, ... in their order."""
+    return (
+        f"SELECT s, CASE WHEN s IS NULL THEN 0 ELSE row_number() OVER (ORDER BY s NULLS LAST) END AS code "
+        f"FROM (SELECT {term} AS s FROM {source} GROUP BY 1) AS found"
+    )
+
+
+def class_histograms(source: str, terms: Sequence[str], sensitive: str) -> str:
+    """Return the query of the sorted lists of the codes of classes, and how many classes have each.
+
+    One grouping with a list of small numbers takes half the time of two groupings, by value and by class.
+    """
+    named = ", ".join(f"{term} AS c{number}" for number, term in enumerate(terms))
+    positions = ", ".join(f"r.c{number}" for number in range(len(terms)))
+    values = f"SELECT s, CAST(code AS USMALLINT) AS code FROM ({coded_values(source, sensitive)}) WHERE s IS NOT NULL"
+    code = "coalesce(v.code, CAST(0 AS USMALLINT))"
+    classes = (
+        f"SELECT {OWN}.list_sort({OWN}.list({code})) AS codes "
+        f"FROM (SELECT {named}, {sensitive} AS s FROM {source}) AS r "
+        f"LEFT JOIN ({values}) AS v ON r.s = v.s GROUP BY {positions}"
+    )
+    return f"SELECT codes, {ROW_COUNT} AS repeats FROM ({classes}) AS classes GROUP BY codes"
+
+
 def hash_buckets(source: str, cells: Sequence[str]) -> str:
     """Return the query of a fingerprint's buckets, given the texts of the cells of a row.
 
@@ -189,7 +220,7 @@ def _recoded_column(translator: Translator, name: str, kind: str) -> str:
         text = f"CASE WHEN c.n0 IS NULL THEN {OWN}.error('{_NEW_VALUE}') ELSE c.t{position} END"
     if name in translator.masked_columns:
         text = f"CASE WHEN h.v0 IS NOT NULL THEN '{SUPPRESSED}' ELSE {text} END"
-    return text
+    return f"CAST({text} AS {kind})" if name in translator.typed_columns else text
 
 
 def _translation(position: int, field: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from privacy_plugin.errors import ParameterError, SourceError, require_columns
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival, convert_to_text
@@ -64,15 +65,26 @@ class FileSource:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
 
+    def class_profiles(
+        self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
+    ) -> ClassProfiles | None:
+        """Count classes by their profile in DuckDB."""
+        return self._relation.class_profiles(quasi_identifiers, sensitive, first_rows=first_rows)
+
     def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: Source,
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> JoinedGroups | None:
         """Group both files and join the groups in DuckDB."""
         if not isinstance(population, FileSource):
             return None
         with redact_duckdb_errors(f"reading {population._path.name!r}"), redact_file_errors(population._path):
             other = DuckDBRelation(self._connection.sql(population._query))
-        return self._relation.joined_groups(other, columns, meaning)
+        return self._relation.joined_groups(other, columns, meaning, profiled=profiled)
 
     def row_count(self) -> int:
         """Count the rows."""

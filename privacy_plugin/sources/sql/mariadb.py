@@ -53,6 +53,11 @@ class MariadbDialect(Dialect):
     transactional_ddl = False
     max_joined_tables = 61
     text_type = "text"
+
+    def number_term(self, text: Any, column: SqlColumn) -> Any:
+        """Return the text: the column of the new table converts it when it is inserted."""
+        return text
+
     byte_collation = COLLATION
     preferred_driver = "pymysql"
     drop_temporary = "DROP TEMPORARY TABLE IF EXISTS"
@@ -142,6 +147,18 @@ class MariadbDialect(Dialect):
     def has_unique_forms(self, column: SqlColumn) -> bool:
         """Return True: in every type that `equality_term` compares, equal values have one form."""
         return True
+
+    def join_codes(self) -> Expression:
+        """Order inside of the aggregate; the server cuts texts longer than group_concat_max_len."""
+        return sa.literal_column("GROUP_CONCAT(CONCAT(code, ':', n) ORDER BY code SEPARATOR ',')")
+
+    def order_codes(self, rows: sa.Select[Any], terms: Sequence[Expression]) -> sa.Select[Any]:
+        """Return the rows as they are: the aggregate orders them."""
+        return rows
+
+    def text_key(self, text: Expression) -> Expression:
+        """Group by a hash: the server compares long texts up to max_sort_length bytes."""
+        return sa.func.sha2(text, sa.literal_column("256"))
 
     def is_in_transaction(self, connection: Connection) -> bool:
         """Ask the server: SQLAlchemy counts a transaction as begun before the server has one."""

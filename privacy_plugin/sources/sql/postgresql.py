@@ -62,6 +62,13 @@ class PostgresqlDialect(Dialect):
     scheme = "postgresql-sha256-2"
     isolation = "REPEATABLE READ"
     text_type = "text"
+
+    def number_term(self, text: Any, column: SqlColumn) -> Any:
+        """Return a number of the column's type, by its qualified name."""
+        return (
+            text if column.type in ("text", "varchar", "bpchar") else sa.cast(text, _Named(f"pg_catalog.{column.type}"))
+        )
+
     functions = sa.func.pg_catalog  # a user's count(text) would match text better than PostgreSQL's count("any")
     preferred_driver = "psycopg"
     temporary_schema = "pg_temp"
@@ -158,6 +165,15 @@ class PostgresqlDialect(Dialect):
             if _sqlstate(error):
                 raise
         raise SourceError(_NO_TIME)
+
+    def join_codes(self) -> Expression:
+        """Order inside of the aggregate."""
+        pair = "pg_catalog.concat(code, ':', n)"
+        return sa.literal_column(f"pg_catalog.string_agg({pair}, ',' ORDER BY code)")
+
+    def order_codes(self, rows: sa.Select[Any], terms: Sequence[Expression]) -> sa.Select[Any]:
+        """Return the rows as they are: the aggregate orders them."""
+        return rows
 
     def begin_snapshot(self, connection: Connection, *, write: bool, reads: tuple[str, ...]) -> None:
         """Set REPEATABLE READ, which is possible only before the first query of a transaction.

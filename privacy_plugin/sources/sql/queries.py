@@ -16,7 +16,16 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, count_units, group_rows, require_groups
 from privacy_plugin.sources.drawn_rows import list_rows
 from privacy_plugin.sources.numbered_rows import NumberedRows, match_row_numbers
-from privacy_plugin.sources.population_join import MEASURES, Meaning, Renaming, Values, plan_renaming
+from privacy_plugin.sources.population_join import (
+    MEASURES,
+    PROFILE,
+    JoinedGroups,
+    Meaning,
+    Renaming,
+    Values,
+    build_joined_profiles,
+    plan_renaming,
+)
 from privacy_plugin.sources.sql.dialect import COLUMN_TYPES, Dialect, SqlColumn
 from privacy_plugin.sources.sql.origin import Expression, Origin, table_origin
 from privacy_plugin.sources.sql.recoding import SqlRecoder
@@ -119,10 +128,7 @@ class _StoredSide:
 def join_sides(dialect: Dialect, sides: Sequence[sa.Select[Any]], width: int) -> sa.Select[Any]:
     """Return one line for each group of the table, and one for all groups of the population without rows of it."""
     labels = [f"c{number}" for number in range(width)]
-    union = sa.union_all(*sides).subquery("under")
-    sums = [dialect.functions.sum(union.c[name]).label(name) for name in MEASURES]
-    joined = sa.select(*[union.c[label] for label in labels], *sums).group_by(*[union.c[label] for label in labels])
-    groups = joined.subquery("joined")
+    groups = _add_sides(dialect, sides, labels)
     inside: Expression = groups.c.n > _ZERO
     values = [sa.case((inside, groups.c[label])).label(label) for label in labels]
     measures = [groups.c[name] for name in MEASURES]
@@ -130,6 +136,26 @@ def join_sides(dialect: Dialect, sides: Sequence[sa.Select[Any]], width: int) ->
     chosen = [marked.c[label] for label in labels]
     totals = [sa.cast(dialect.functions.sum(marked.c[name]), sa.BigInteger).label(name) for name in MEASURES]
     return sa.select(*chosen, *totals).group_by(marked.c.inside, *chosen)
+
+
+def profile_sides(
+    connection: Connection, dialect: Dialect, sides: Sequence[sa.Select[Any]], columns: Sequence[str]
+) -> JoinedGroups | None:
+    """Join the groups of both sides, and count those of equal numbers of rows and people."""
+    groups = _add_sides(dialect, sides, [f"c{number}" for number in range(len(columns))])
+    fit = sa.case((groups.c.n > _ZERO, groups.c.people), else_=_ZERO).label("fit")
+    fitted = sa.select(groups.c.n, fit, groups.c.people, groups.c.groups).subquery("fitted")
+    totals = [dialect.functions.sum(fitted.c[name]) for name in ("people", "groups")]
+    query = sa.select(fitted.c.n, fitted.c.fit, dialect.functions.count(_ALL), *totals)
+    found = connection.execute(query.group_by(fitted.c.n, fitted.c.fit)).all()
+    return build_joined_profiles(columns, [[int(row[place]) for row in found] for place in range(len(PROFILE))])
+
+
+def _add_sides(dialect: Dialect, sides: Sequence[sa.Select[Any]], labels: Sequence[str]) -> sa.Subquery:
+    union = sa.union_all(*sides).subquery("under")
+    sums = [dialect.functions.sum(union.c[name]).label(name) for name in MEASURES]
+    values = [union.c[label] for label in labels]
+    return sa.select(*values, *sums).group_by(*values).subquery("joined")
 
 
 def _group_side(

@@ -116,7 +116,7 @@ class SqlRecoder:
     def _output_columns(self, translator: Translator) -> list[SqlColumn]:
         text = self._dialect.text_type
         return [
-            SqlColumn(name=name, type=text) if name in translator.text_columns else self._described[name]
+            SqlColumn(name=name, type=text) if _becomes_text(translator, name) else self._described[name]
             for name in translator.recoding.keep
         ]
 
@@ -131,6 +131,8 @@ class SqlRecoder:
         for name in translator.recoding.keep:
             unchanged = self._dialect.release_term(self._origin, self._described[name])
             expression = texts[name] if name in translator.text_columns else unchanged
+            if name in translator.typed_columns:
+                expression = self._dialect.number_term(expression, self._described[name])
             if hidden is not None and name in translator.masked_columns:
                 mark: Expression = sa.literal_column(f"'{SUPPRESSED}'")
                 expression = sa.case((hidden.c.v0.is_not(None), mark), else_=expression)
@@ -139,6 +141,10 @@ class SqlRecoder:
         if hidden is not None and translator.recoding.suppression == "drop":
             query = query.where(hidden.c.v0.is_(None))
         return query
+
+
+def _becomes_text(translator: Translator, name: str) -> bool:
+    return name in translator.text_columns and name not in translator.typed_columns
 
 
 def _identity(value: Any) -> Any:

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError, require_column, require_columns
+from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.coding import require_groups
@@ -41,6 +42,7 @@ from privacy_plugin.sources.sql.queries import (
     join_sides,
     load_drawn_rows,
     number_rows,
+    profile_sides,
     rename_sides,
 )
 from privacy_plugin.sources.sql.recoding import SqlRecoder
@@ -128,8 +130,26 @@ class SqlTable:
             person = described[unit] if unit is not None else None
             return count_groups(connection, self._dialect, self._origin, chosen, unit=person)
 
+    def class_profiles(
+        self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
+    ) -> ClassProfiles | None:
+        """Count classes by their profile in the database; None if values of a column have several forms."""
+        columns = [*quasi_identifiers, *([] if sensitive is None else [sensitive])]
+        with open_connection(self._bind, "grouping") as connection:
+            chosen = self._choose_columns(connection, columns)
+            if not all(self._dialect.has_unique_forms(column) for column in chosen[: len(quasi_identifiers)]):
+                return None
+            return self._dialect.count_profiles(
+                connection, self._origin, chosen, sensitive=sensitive is not None, first_rows=first_rows
+            )
+
     def joined_groups(
-        self, population: Source, columns: Sequence[str], meaning: Meaning | None = None
+        self,
+        population: Source,
+        columns: Sequence[str],
+        meaning: Meaning | None = None,
+        *,
+        profiled: bool = False,
     ) -> JoinedGroups | None:
         """Group this table and another one of the same engine or connection, and join the groups in the database.
 
@@ -138,17 +158,21 @@ class SqlTable:
         if not isinstance(population, SqlTable) or population.bind is not self._bind:
             return None
         if meaning is not None:
-            return self._join_by_meaning(population, columns, meaning)
+            return self._join_by_meaning(population, columns, meaning, profiled=profiled)
         with open_connection(self._bind, "joining the groups of two tables") as connection:
             chosen = [each._choose_columns(connection, columns) for each in (self, population)]
             if not is_comparable(self._dialect, *chosen) or share_names(self._origin, population._origin):
                 return None
             sides = group_sides(self._dialect, (self._origin, chosen[0]), (population._origin, chosen[1]))
+            if profiled:
+                return profile_sides(connection, self._dialect, sides, columns)
             query = join_sides(self._dialect, sides, len(columns))
             groups, numbers = self._dialect.fetch_coded(connection, query, columns)
         return build_joined_groups(columns, groups, numbers)
 
-    def _join_by_meaning(self, population: "SqlTable", columns: Sequence[str], meaning: Meaning) -> JoinedGroups | None:
+    def _join_by_meaning(
+        self, population: "SqlTable", columns: Sequence[str], meaning: Meaning, *, profiled: bool
+    ) -> JoinedGroups | None:
         if not self._dialect.transactional_ddl:  # the stored groups might be newer than the snapshot
             return None
         try:
@@ -164,6 +188,8 @@ class SqlTable:
                 renamed = rename_sides(connection, self._dialect, sides, columns, meaning, stack)
                 if renamed is None:
                     return None
+                if profiled:
+                    return profile_sides(connection, self._dialect, renamed[0], columns)
                 query = join_sides(self._dialect, renamed[0], len(columns))
                 groups, numbers = self._dialect.fetch_coded(connection, query, columns)
         except SourceError:  # no temporary tables: missing permission, or a replica. Reading alone still works

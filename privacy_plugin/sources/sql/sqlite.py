@@ -51,6 +51,12 @@ class SqliteDialect(Dialect):
     scheme = "sqlite-sha256-2"
     max_joined_tables = 64
     text_type = "TEXT"
+
+    def number_term(self, text: Any, column: SqlColumn) -> Any:
+        """Return a number for a column that is declared for numbers; others keep text, as a column of text does."""
+        numeric = any(word in column.type.upper() for word in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC"))
+        return sa.cast(text, sa.Numeric()) if numeric else text
+
     byte_collation = "BINARY"
     temporary_schema = "temp"
     opens_file = True
