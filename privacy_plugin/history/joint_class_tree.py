@@ -141,7 +141,7 @@ class JointClassTree:
 
 
 def merge_values(before: str, values: str) -> str:
-    """Return what all releases told about a person: the hash of every column's value, or that it changed."""
+    """Return what all releases disclose about a person: the hash of every column's value, or that it changed."""
     if before in ("{}", values):
         return values
     old, new = json.loads(before), json.loads(values)

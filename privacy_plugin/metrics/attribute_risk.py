@@ -28,6 +28,7 @@ from privacy_plugin.metrics.value_sets import members_of, require_separator
     "values, each with its own share.",
     counts_people="sets",
     monotone=True,
+    class_wise=True,
     smallest=0,
     largest=1,
     check=require_separator,
@@ -78,7 +79,7 @@ def attribute_risk(
         value=value,
         parameters={"quasi_identifiers": list(quasi_identifiers), "sensitive": sensitive, "separator": separator},
         rows=table.rows,
-        classes=len(classes),
-        spread=Spread(values=risks, people=sizes),
+        classes=classes.number,
+        spread=Spread(values=risks, people=classes.people),
         worst=worst_classes(histograms.table, classes, risks, lowest_first=False),
     )

@@ -60,6 +60,6 @@ class JointClasses:
             if sensitive in values
         ]
         if not entries:
-            raise HistoryError(f"no release has told a value of column {sensitive!r}")
+            raise HistoryError(f"no release has a value of column {sensitive!r}")
         rows = [entry[:2] for entry in entries]
         return FrequencyTable.from_rows([JOINT_CLASS, sensitive], rows, [entry[2] for entry in entries])

@@ -9,7 +9,12 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.population import Population
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
-from privacy_plugin.metrics.presence.population_join import Hierarchies, join_population, require_hierarchies
+from privacy_plugin.metrics.presence.population_join import (
+    Hierarchies,
+    PopulationJoin,
+    join_population,
+    require_hierarchies,
+)
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.reidentification_risk import Variant, about_threshold, require_variant, share_at_risk
 
@@ -37,6 +42,7 @@ def require_options(
     "An average hides the few who are at a much higher risk.",
     counts_people="one_class",
     monotone=True,
+    class_wise=True,
     smallest=0,
     largest=1,
     check=require_options,
@@ -67,11 +73,11 @@ def journalist_risk(
     """
     require_options(variant, threshold, hierarchies)
     joined = join_population(table, population, quasi_identifiers=quasi_identifiers, hierarchies=hierarchies)
-    people, sizes = joined.people, joined.classes.sizes
+    people = joined.people
     risks = 1.0 / people
     return Measurement(
         metric="journalist_risk",
-        value=_value(people, sizes, variant, threshold),
+        value=_value(joined, variant, threshold),
         parameters={
             "quasi_identifiers": list(quasi_identifiers),
             "variant": variant,
@@ -79,20 +85,22 @@ def journalist_risk(
             "generalized": hierarchies is not None,
         },
         rows=joined.table.rows,
-        classes=len(joined.classes),
-        spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
+        classes=joined.classes.number,
+        spread=Spread(values=risks, people=joined.classes.people) if variant == "highest" else None,
         worst=worst_classes(joined.table, joined.classes, risks, lowest_first=False),
         details={"population": joined.everybody},
         notes=about_threshold(threshold),
     )
 
 
-def _value(people: Integers, sizes: Integers, variant: str, threshold: float | None) -> Quantity:
+def _value(joined: PopulationJoin, variant: str, threshold: float | None) -> Quantity:
+    people, rows = joined.people, joined.classes.people
     if variant == "highest":
         return Fraction(1, int(people.min()))
     if variant == "average":
-        return max(_mean_over_rows(people, sizes), Fraction(len(people), int(people.sum())))
-    return share_at_risk(people, sizes, threshold)
+        looked_up = Fraction(joined.classes.number, int(joined.all_people.sum()))
+        return max(_mean_over_rows(people, rows), looked_up)
+    return share_at_risk(people, rows, threshold)
 
 
 def _mean_over_rows(people: Integers, sizes: Integers) -> Fraction:

@@ -28,6 +28,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     "quasi-identifier, or who has an earlier release of the same people.",
     counts_people="sizes",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     smallest=1,
 )
@@ -49,9 +50,9 @@ def k_anonymity(table: FrequencyTable, *, quasi_identifiers: Sequence[str]) -> M
         value=int(sizes.min()),
         parameters={"quasi_identifiers": list(quasi_identifiers), "unit": table.unit},
         rows=table.rows,
-        classes=len(classes),
-        spread=Spread(values=sizes.astype(np.float64), people=sizes),
+        classes=classes.number,
+        spread=Spread(values=sizes.astype(np.float64), people=classes.people),
         worst=worst_classes(table, classes, sizes, lowest_first=True),
-        details={"unique_people": int((sizes == 1).sum())},
+        details={"unique_people": int(classes.people[sizes == 1].sum())},
         notes=about_unit(table),
     )

@@ -26,6 +26,7 @@ from privacy_plugin.metrics.registry import metric
     "a secret that all fitting people share.",
     counts_people="one_class",
     monotone=True,
+    class_wise=True,
     smallest=1,
     check=require_hierarchies,
 )
@@ -56,8 +57,8 @@ def k_map(
         value=int(people.min()),
         parameters={"quasi_identifiers": list(quasi_identifiers), "generalized": hierarchies is not None},
         rows=joined.table.rows,
-        classes=len(joined.classes),
-        spread=Spread(values=people.astype(np.float64), people=joined.classes.sizes),
+        classes=joined.classes.number,
+        spread=Spread(values=people.astype(np.float64), people=joined.classes.people),
         worst=worst_classes(joined.table, joined.classes, people, lowest_first=True),
         details={"population": joined.everybody},
     )

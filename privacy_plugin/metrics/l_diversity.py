@@ -78,6 +78,7 @@ def axis(parameters: Mapping[str, Any]) -> str:
     "values. An attacker who can rule values out for a person is left with fewer.",
     counts_people="sets",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     smallest=1,
     check=require_variant,
@@ -123,7 +124,6 @@ def l_diversity(
             raise ParameterError(several_values(f"l_diversity ({variant})", people, sensitive))
         value, values, exactly = _covers(histograms, members)
         reason = "" if exactly else "The number of values that cover everybody is a lower bound."
-    sizes = histograms.classes.sizes
     return Measurement(
         metric="l_diversity",
         value=value,
@@ -135,9 +135,9 @@ def l_diversity(
             "separator": separator,
         },
         rows=table.rows,
-        classes=len(sizes),
+        classes=histograms.classes.number,
         error=error,
-        spread=Spread(values=values.astype(np.float64), people=sizes),
+        spread=Spread(values=values.astype(np.float64), people=histograms.classes.people),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=True),
         reason=reason,
     )

@@ -185,17 +185,22 @@ def worst_classes(
     """Pick the few worst classes, ties broken by size and then by position."""
     sign = 1.0 if lowest_first else -1.0
     order = np.lexsort((classes.sizes, sign * values.astype(np.float64)))[:_WORST_SHOWN]
+    if classes.repeats is not None:
+        order = np.repeat(order, np.minimum(classes.repeats[order], _WORST_SHOWN))[:_WORST_SHOWN]
     return tuple(
         WorstClass(
             rank=rank,
             value=plain(values[index]),
             people=int(classes.sizes[index]),
-            members=_members(table, classes, int(classes.example_rows[index])),
+            members=class_members(table, classes, int(index)),
         )
         for rank, index in enumerate(order, start=1)
     )
 
 
-def _members(table: FrequencyTable, classes: Classes, row: int) -> dict[str, Any]:
-    values = dict(zip(table.columns, table.values(row), strict=True))
+def class_members(table: FrequencyTable, classes: Classes, index: int) -> dict[str, Any]:
+    """Return the quasi-identifiers of a class; empty if the class stands for several."""
+    if classes.repeats is not None:
+        return {}
+    values = dict(zip(table.columns, table.values(int(classes.example_rows[index])), strict=True))
     return {name: values[name] for name in classes.quasi_identifiers}

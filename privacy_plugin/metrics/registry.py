@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -36,10 +37,10 @@ CAVEATS = {
     "utility": "This says how useful the table is, and nothing about privacy.",
 }
 
-# Arguments that the caller of a metric supplies: a second table, a progress callback, the ledger's account, and what
-# the release history knows.
+# Arguments that the caller of a metric supplies: a second table, a progress callback, the ledger's account, the rows
+# that are people, and what the release history knows.
 _HISTORY = ("joint_classes", "earlier")
-_SURROUNDINGS = (*SECOND_TABLES, "progress", "account", *_HISTORY)
+_SURROUNDINGS = (*SECOND_TABLES, "progress", "account", "people", *_HISTORY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Metric:
     ordered: bool = False
     counts_people: CountsPeople = ""
     monotone: bool = False
+    class_wise: bool = False
     class_rule: ClassRuleOf | None = None
     alone: Mapping[str, Any] = field(default_factory=dict)
     smallest: float | None = None
@@ -115,6 +117,11 @@ class Metric:
         return any(name in inspect.signature(self.measure).parameters for name in _HISTORY)
 
     @property
+    def uses_added_rows(self) -> bool:
+        """Whether the metric uses the rows that a repair added, and still counts people only."""
+        return "people" in inspect.signature(self.measure).parameters
+
+    @property
     def reports_progress(self) -> bool:
         """Whether the metric can say how far it has come."""
         return "progress" in inspect.signature(self.measure).parameters
@@ -155,6 +162,7 @@ def metric(
     ordered: bool = False,
     counts_people: CountsPeople = "",
     monotone: bool = False,
+    class_wise: bool = False,
     class_rule: ClassRuleOf | None = None,
     alone: Mapping[str, Any] | None = None,
     smallest: float | None = None,
@@ -176,6 +184,8 @@ def metric(
       "one_value": where everybody has one sensitive value. "sets": with any number of values. "one_class": where
       everybody is in one class, with one value. "": not at all.
     - `monotone`: merging classes never makes it worse, so a lattice search may prune.
+    - `class_wise`: it needs the histogram of every class, and not which class that is; it is then measured from
+      `ClassProfiles` where a table is large. It must be monotone, so that a class split in two errs to the unsafe side.
     - `class_rule`: takes a limit and returns what it requires of every class, or None where no class can be judged by
       itself; a lattice search then counts the failing classes of all nodes at once, and measures only what the
       condition does not decide.
@@ -208,6 +218,7 @@ def metric(
             ordered=ordered,
             counts_people=counts_people,
             monotone=monotone,
+            class_wise=class_wise,
             class_rule=class_rule,
             alone=alone or {},
             smallest=smallest,
@@ -232,7 +243,12 @@ def metrics() -> Mapping[str, Metric]:
 
 def find_metric(name: str) -> Metric:
     """Return a metric by name, or raise with the valid names."""
-    known = _METRICS if name in _METRICS else metrics()  # the modules are imported only for names not met before
+    known: Mapping[str, Metric] = _METRICS
+    if name not in known and isinstance(name, str) and name.isidentifier():  # most metrics have a module of their name
+        with suppress(ModuleNotFoundError):
+            importlib.import_module(f"privacy_plugin.metrics.{name}")
+    if name not in known:
+        known = metrics()
     if name not in known:
         raise ParameterError(unknown_name("metric", str(name), known))
     return known[name]

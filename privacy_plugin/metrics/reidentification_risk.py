@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Literal
 
 from privacy_plugin.errors import ParameterError
-from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.metrics.class_rules import NEVER, ClassCondition, ClassLimit, least_whole
@@ -64,6 +64,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     "much higher risk.",
     counts_people="sizes",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     smallest=0,
     largest=1,
@@ -95,7 +96,7 @@ def reidentification_risk(
     risks = 1.0 / sizes
     return Measurement(
         metric="reidentification_risk",
-        value=_value(sizes, variant, threshold),
+        value=_value(classes, variant, threshold),
         parameters={
             "quasi_identifiers": list(quasi_identifiers),
             "variant": variant,
@@ -103,17 +104,16 @@ def reidentification_risk(
             "unit": table.unit,
         },
         rows=table.rows,
-        classes=len(classes),
-        spread=Spread(values=risks, people=sizes) if variant == "highest" else None,
+        classes=classes.number,
+        spread=Spread(values=risks, people=classes.people) if variant == "highest" else None,
         worst=worst_classes(table, classes, risks, lowest_first=False),
         notes=(*about_unit(table), *about_threshold(threshold)),
     )
 
 
-def _value(sizes: Integers, variant: str, threshold: float | None) -> Quantity:
-    people = int(sizes.sum())
+def _value(classes: Classes, variant: str, threshold: float | None) -> Quantity:
     if variant == "highest":
-        return Fraction(1, int(sizes.min()))
+        return Fraction(1, int(classes.sizes.min()))
     if variant == "average":
-        return Fraction(len(sizes), people)
-    return share_at_risk(sizes, sizes, threshold)
+        return Fraction(classes.number, int(classes.people.sum()))
+    return share_at_risk(classes.sizes, classes.people, threshold)

@@ -61,6 +61,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     "it. Nor does it limit who can be found.",
     counts_people="one_value",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     smallest=0,
     largest=1,
@@ -87,7 +88,6 @@ def t_closeness(
     table.require_one_row_a_person("t-closeness")
     histograms = table.histograms(quasi_identifiers, sensitive)
     numerators, denominators = _distances(histograms, ground, sensitive)
-    sizes = histograms.classes.sizes
     values = numerators.astype(np.float64) / denominators.astype(np.float64)
     return Measurement(
         metric="t_closeness",
@@ -98,8 +98,8 @@ def t_closeness(
             "ground": ground if isinstance(ground, str) else "hierarchy",
         },
         rows=table.rows,
-        classes=len(sizes),
-        spread=Spread(values=values, people=sizes),
+        classes=histograms.classes.number,
+        spread=Spread(values=values, people=histograms.classes.people),
         worst=worst_classes(histograms.table, histograms.classes, values, lowest_first=False),
         reason=_ALPHABETICAL if ground == "ordered" and _has_words(histograms) else "",
     )
@@ -112,7 +112,7 @@ def _has_words(histograms: Histograms) -> bool:
 def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[Whole, Whole]:
     """Return numerator and denominator of every class's distance, in whole numbers."""
     sizes = _wide(histograms, histograms.classes.sizes)
-    people = int(histograms.classes.sizes.sum())
+    people = int(histograms.classes.people.sum())
     values = len(histograms.dictionary)
     if ground == "equal":
         codes = histograms.values.astype(np.int64)
@@ -133,7 +133,7 @@ def _distances(histograms: Histograms, ground: Ground, sensitive: str) -> tuple[
 
 def _wide(histograms: Histograms, numbers: Integers) -> Whole:
     """Use Python's whole numbers where 64 bits could overflow: products of people, people and values."""
-    people = int(histograms.classes.sizes.sum())
+    people = int(histograms.classes.people.sum())
     small = people * people * max(len(histograms.dictionary), 2) < _LARGEST_EXACT
     return numbers if small else numbers.astype(object)
 
@@ -146,9 +146,9 @@ def _equal(histograms: Histograms, codes: Integers, values: int) -> Whole:
     packed, size = pack([histograms.entry_classes, codes], [len(histograms.classes), values])
     entries, first = group(packed, size)
     counts = _wide(histograms, sum_by(entries, histograms.counts, len(first)))
-    totals = _wide(histograms, sum_by(codes, histograms.counts, values))
+    totals = _wide(histograms, sum_by(codes, histograms.people, values))
     owners = histograms.entry_classes[first]
-    people = int(histograms.classes.sizes.sum())
+    people = int(histograms.classes.people.sum())
     surplus = counts * people - totals[codes[first]] * _wide(histograms, histograms.classes.sizes)[owners]
     numerators = _wide(histograms, np.zeros(len(histograms.classes), dtype=np.int64))
     np.add.at(numerators, owners, np.maximum(surplus, 0))
@@ -160,7 +160,7 @@ def _ordered(histograms: Histograms) -> Whole:
 
     P is constant between a class's own values.
     """
-    people = int(histograms.classes.sizes.sum())
+    people = int(histograms.classes.people.sum())
     last = len(histograms.dictionary) - 1
     place = rank_values(histograms.dictionary)
     cumulative = np.cumsum(histograms.totals[np.argsort(place)])  # Q_i

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from privacy_plugin.compiled import njit
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -25,7 +26,7 @@ def clopper_pearson(successes: Integers, trials: Integers, *, alpha: float) -> t
     return _lower(k, n, float(alpha)), 1.0 - _lower(n - k, n, float(alpha))
 
 
-@njit(cache=True)
+@njit()
 def _lower(successes: Integers, trials: Integers, alpha: float) -> Floats:
     found = np.zeros(len(successes))
     for i in range(len(successes)):
@@ -45,7 +46,7 @@ def _lower(successes: Integers, trials: Integers, alpha: float) -> Floats:
     return found
 
 
-@njit(cache=True)
+@njit()
 def _tail(a: float, b: float, p: float) -> float:
     """Return P(at least k of n) = I_p(k, n - k + 1) for p <= k / n.
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import ParameterError, TooLargeError
 
 
@@ -42,7 +42,7 @@ Found = tuple[Integers, Integers, Integers, bool]
 MOST_ITEMSETS = 20_000_000
 
 
-@njit(cache=True)
+@njit()
 def item_bitsets(items: Integers, offsets: Integers, order: Integers, universe: int) -> Bits:
     """Return for every item of `order` the bitset of the rows that hold it."""
     rows = len(offsets) - 1
@@ -57,7 +57,7 @@ def item_bitsets(items: Integers, offsets: Integers, order: Integers, universe: 
     return bits
 
 
-@njit(cache=True)
+@njit()
 def _weight(word: Any, first: int, counts: Integers, plain: bool) -> Any:
     """Return how many rows the bits of one word stand for."""
     if plain:
@@ -70,7 +70,7 @@ def _weight(word: Any, first: int, counts: Integers, plain: bool) -> Any:
     return total
 
 
-@njit(cache=True)
+@njit()
 def _intersect(
     parent: Bits, words: Integers, size: int, item: Bits, out: Bits, kept: Integers, counts: Integers, plain: bool
 ) -> Any:
@@ -86,7 +86,7 @@ def _intersect(
     return total, left
 
 
-@njit(cache=True)
+@njit()
 def _grown(array: Integers, needed: int) -> Integers:
     if needed <= len(array):
         return array
@@ -95,7 +95,7 @@ def _grown(array: Integers, needed: int) -> Integers:
     return larger
 
 
-@njit(cache=True)
+@njit()
 def _everything(rows: int, length: int) -> Bits:
     full = np.zeros(length, dtype=np.uint64)
     for row in range(rows):
@@ -103,7 +103,7 @@ def _everything(rows: int, length: int) -> Bits:
     return full
 
 
-@njit(cache=True)
+@njit()
 def frequent_search(bits: Bits, counts: Integers, support: int, most: int) -> Found:
     """Extend each itemset by later items, depth first.
 
@@ -145,7 +145,7 @@ def frequent_search(bits: Bits, counts: Integers, support: int, most: int) -> Fo
     return items[:used], lengths[:found], supports[:found], True
 
 
-@njit(cache=True)
+@njit()
 def _holds(item: Bits, rows: Bits, words: Integers, size: int) -> bool:
     """Return whether all rows of a set hold an item."""
     for at in range(size):  # noqa: SIM110  the compiler takes no all() of a generator
@@ -154,7 +154,7 @@ def _holds(item: Bits, rows: Bits, words: Integers, size: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit()
 def closed_search(bits: Bits, counts: Integers, support: int, most: int) -> Found:
     """Prefix-preserving closure extension; returns as `frequent_search`."""
     many, length = bits.shape
@@ -216,7 +216,7 @@ def closed_search(bits: Bits, counts: Integers, support: int, most: int) -> Foun
     return items[:used], lengths[:found], supports[:found], True
 
 
-@njit(cache=True)
+@njit()
 def _prefix_kept(bits: Bits, item: int, rows: Bits, words: Integers, size: int, member: Any) -> bool:
     """Return whether the closure adds no item before the one that was tried.
 
@@ -228,7 +228,7 @@ def _prefix_kept(bits: Bits, item: int, rows: Bits, words: Integers, size: int, 
     return True
 
 
-@njit(cache=True)
+@njit()
 def supports(bits: Bits, counts: Integers, items: Integers, offsets: Integers) -> Integers:
     """Return how many rows hold each of some itemsets, given the bitsets of all items."""
     plain = bool((counts == 1).all())

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.metrics.itemsets.itemsets import Itemsets, item_bitsets
 from privacy_plugin.metrics.itemsets.krimp_search import compress, item_masks
@@ -116,7 +116,7 @@ def cover_usage(
     return _cover(rows, counts.astype(np.int64), _bitsets(flat, starts, words), universe)
 
 
-@njit(cache=True)
+@njit()
 def _bitsets(items: Integers, offsets: Integers, words: int) -> Bits:
     bits = np.zeros((len(offsets) - 1, words), dtype=np.uint64)
     for one in range(len(offsets) - 1):
@@ -125,7 +125,7 @@ def _bitsets(items: Integers, offsets: Integers, words: int) -> Bits:
     return bits
 
 
-@njit(cache=True)
+@njit()
 def _cover(rows: Bits, counts: Integers, sets: Bits, universe: int) -> tuple[Integers, Integers]:
     usage = np.zeros(len(sets), dtype=np.int64)
     single = np.zeros(universe, dtype=np.int64)

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.metrics.itemsets.itemsets import lowest, popcount
 
 Integers = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ def compress(
     return table, state.usage, length
 
 
-@njit(cache=True)
+@njit()
 def item_masks(items: Integers, offsets: Integers, universe: int) -> Bits:
     """Return one bitset of items per set; the first item is the highest bit of the first word."""
     masks = np.zeros((len(offsets) - 1, (universe + 63) // 64), dtype=np.uint64)
@@ -98,7 +98,7 @@ def item_masks(items: Integers, offsets: Integers, universe: int) -> Bits:
     return masks
 
 
-@njit(cache=True)
+@njit()
 def _search(state: Any, tried: Integers, universe: int) -> tuple[Integers, float]:
     table = np.empty(len(tried), dtype=np.int64)
     fitting = np.empty((len(state.rows), 16), dtype=np.int32)
@@ -122,7 +122,7 @@ def _search(state: Any, tried: Integers, universe: int) -> tuple[Integers, float
     return table[:size].copy(), best
 
 
-@njit(cache=True)
+@njit()
 def _prune(state: Any, fitting: Numbers, table: Integers, size: int, best: float, universe: int) -> tuple[int, float]:
     """Try to remove itemsets that lost usage, least used first; of equals, the last in cover order."""
     usage = state.usage
@@ -149,7 +149,7 @@ def _prune(state: Any, fitting: Numbers, table: Integers, size: int, best: float
         _clear(state, marks)
 
 
-@njit(cache=True)
+@njit()
 def _fit(state: Any, fitting: Numbers, added: int) -> Numbers:
     """List an itemset at its place for the rows that hold it; returns the list, which may have grown."""
     for at in range(_rows_holding(state.masks[added], state.bits, state.spread, state.hit)):
@@ -167,7 +167,7 @@ def _fit(state: Any, fitting: Numbers, added: int) -> Numbers:
     return fitting
 
 
-@njit(cache=True)
+@njit()
 def _unfit(state: Any, fitting: Numbers, removed: int) -> None:
     for at in range(_rows_holding(state.masks[removed], state.bits, state.spread, state.hit)):
         row = state.hit[at]
@@ -179,7 +179,7 @@ def _unfit(state: Any, fitting: Numbers, removed: int) -> None:
             fitting[row, later] = fitting[row, later + 1]
 
 
-@njit(cache=True)
+@njit()
 def _try_with(state: Any, fitting: Numbers, candidate: int, universe: int) -> tuple[int, int]:
     """Cover rows with a candidate at its place; returns how many rows and how many usages change."""
     altered = marks = 0
@@ -198,7 +198,7 @@ def _try_with(state: Any, fitting: Numbers, candidate: int, universe: int) -> tu
     return altered, marks
 
 
-@njit(cache=True)
+@njit()
 def _try_without(state: Any, fitting: Numbers, worst: int, universe: int) -> tuple[int, int]:
     """Cover rows without an itemset of the table; returns how many rows and how many usages change."""
     altered = marks = 0
@@ -216,7 +216,7 @@ def _try_without(state: Any, fitting: Numbers, worst: int, universe: int) -> tup
     return altered, marks
 
 
-@njit(cache=True)
+@njit()
 def _rows_holding(mask: Bits, bits: Bits, spread: Integers, out: Integers) -> Any:
     """List the rows that hold all items of a set; returns how many there are."""
     rarest = -1
@@ -244,7 +244,7 @@ def _rows_holding(mask: Bits, bits: Bits, spread: Integers, out: Integers) -> An
     return found
 
 
-@njit(cache=True)
+@njit()
 def _taken_before(cover: Integers, candidate: int, masks: Bits) -> bool:
     """Return whether an itemset that comes earlier already covers an item of the candidate in this row."""
     for other in cover:
@@ -256,7 +256,7 @@ def _taken_before(cover: Integers, candidate: int, masks: Bits) -> bool:
     return False
 
 
-@njit(cache=True)
+@njit()
 def _covered_before(cover: Integers, candidate: int) -> Any:
     kept = 0
     while kept < len(cover) and cover[kept] < candidate:
@@ -264,7 +264,7 @@ def _covered_before(cover: Integers, candidate: int) -> Any:
     return kept
 
 
-@njit(cache=True)
+@njit()
 def _uncovered(state: Any, row: int, cover: Integers) -> Any:
     """Return the uncovered items of a row, in scratch space."""
     left = state.left
@@ -276,7 +276,7 @@ def _uncovered(state: Any, row: int, cover: Integers) -> Any:
     return left
 
 
-@njit(cache=True)
+@njit()
 def _continue(state: Any, row: int, used: int, fitting: Numbers, after: int) -> None:
     """Cover what is left of a row by the itemsets it holds that come after one."""
     masks, cover = state.masks, state.fresh[row]
@@ -301,14 +301,14 @@ def _continue(state: Any, row: int, used: int, fitting: Numbers, after: int) -> 
     state.fresh_depth[row] = used
 
 
-@njit(cache=True)
+@njit()
 def _count(state: Any, row: int, universe: int, marks: int) -> Any:
     """Note how a row's new cover changes usage; returns how many usages are touched so far."""
     marks = _add_cover(state, row, state.cover[row, : state.depth[row]], -state.counts[row], universe, marks)
     return _add_cover(state, row, state.fresh[row, : state.fresh_depth[row]], state.counts[row], universe, marks)
 
 
-@njit(cache=True)
+@njit()
 def _add_cover(state: Any, row: int, cover: Integers, amount: int, universe: int, marks: int) -> Any:
     for other in cover:
         marks = _add(state, universe + other, amount, marks)
@@ -321,7 +321,7 @@ def _add_cover(state: Any, row: int, cover: Integers, amount: int, universe: int
     return marks
 
 
-@njit(cache=True)
+@njit()
 def _add(state: Any, where: int, amount: int, marks: int) -> Any:
     if not state.seen[where]:
         state.seen[where] = True
@@ -331,14 +331,14 @@ def _add(state: Any, where: int, amount: int, marks: int) -> Any:
     return marks
 
 
-@njit(cache=True)
+@njit()
 def _clear(state: Any, marks: int) -> None:
     for where in state.touched[:marks]:
         state.delta[where] = 0
         state.seen[where] = False
 
 
-@njit(cache=True)
+@njit()
 def _apply(state: Any, altered: int, marks: int, universe: int) -> None:
     """Accept a tried change, and mark the itemsets that lost usage as suspects."""
     for where in state.touched[:marks]:
@@ -350,13 +350,13 @@ def _apply(state: Any, altered: int, marks: int, universe: int) -> None:
         state.cover[row, : state.depth[row]] = state.fresh[row, : state.depth[row]]
 
 
-@njit(cache=True)
+@njit()
 def _bits(used: int, price: float) -> float:
     """Return the bits an itemset adds, without the part that depends on the sum of all usage."""
     return price - (used + 1) * math.log2(used) if used > 0 else 0.0
 
 
-@njit(cache=True)
+@njit()
 def _length(state: Any, table: Integers, universe: int) -> float:
     """Return the total in bits; its parts are kept in `sums`, so that changes can be added to them."""
     usage, sums = state.usage, state.sums
@@ -369,7 +369,7 @@ def _length(state: Any, table: Integers, universe: int) -> float:
     return float(sums[2] + (sums[0] + sums[1]) * math.log2(sums[0]))
 
 
-@njit(cache=True)
+@njit()
 def _changed_length(state: Any, marks: int) -> float:
     total, used, found = state.sums[0], state.sums[1], state.sums[2]
     for where in state.touched[:marks]:

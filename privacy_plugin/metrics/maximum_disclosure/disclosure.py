@@ -44,8 +44,8 @@ placed, infinity when it is not; formula (2) is clipped at 0 and a bucket has at
 from fractions import Fraction
 
 import numpy as np
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.metrics.maximum_disclosure.histograms import (
     FloatArray,
     Histograms,
@@ -123,7 +123,7 @@ def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArra
     )
 
 
-@njit(cache=True)
+@njit()
 def absence_into(
     offsets: IntArray,
     ordered: IntArray,
@@ -163,7 +163,7 @@ def absence_into(
     absence[:] = layer[width, :]
 
 
-@njit(cache=True)
+@njit()
 def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int) -> FloatArray:
     rows = np.empty((buckets.size, width + 1), dtype=np.float64)
     taken = np.empty(width + 1, dtype=np.int64)
@@ -173,7 +173,7 @@ def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets
     return rows
 
 
-@njit(cache=True)
+@njit()
 def least_absences(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -192,7 +192,7 @@ def least_absences(
     return plain, aimed
 
 
-@njit(cache=True)
+@njit()
 def _least_ratios(plain: FloatArray, aimed: FloatArray) -> FloatArray:
     """Return, for 1..width atoms, the least product of one aimed and any number of plain absences."""
     width = plain.size - 1
@@ -206,7 +206,7 @@ def _least_ratios(plain: FloatArray, aimed: FloatArray) -> FloatArray:
     return ratios
 
 
-@njit(cache=True)
+@njit()
 def _is_larger(top: int, bottom: int, other_top: int, other_bottom: int) -> bool:
     """Compare two fractions exactly by Euclid's algorithm: cross products could overflow."""
     flipped = False
@@ -223,7 +223,7 @@ def _is_larger(top: int, bottom: int, other_top: int, other_bottom: int) -> bool
         flipped = not flipped
 
 
-@njit(cache=True)
+@njit()
 def _largest_posteriors(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, representatives: IntArray, knowledge: int
 ) -> tuple[IntArray, IntArray]:
@@ -288,7 +288,7 @@ def class_negations(*, offsets: object, value_counts: object, knowledge: int) ->
     return tops[histograms.members], bottoms[histograms.members]
 
 
-@njit(cache=True)
+@njit()
 def _least_free(plain: FloatArray) -> FloatArray:
     """P(0..width): the least product of plain absences with so many atoms in all."""
     free = np.ones(plain.size, dtype=np.float64)
@@ -298,7 +298,7 @@ def _least_free(plain: FloatArray) -> FloatArray:
     return free
 
 
-@njit(cache=True)
+@njit()
 def _least_aimed(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int, free: FloatArray
 ) -> FloatArray:
@@ -315,7 +315,7 @@ def _least_aimed(
     return ratios
 
 
-@njit(cache=True)
+@njit()
 def _posteriors(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, knowledge: int
 ) -> tuple[IntArray, IntArray]:

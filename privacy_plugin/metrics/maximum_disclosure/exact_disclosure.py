@@ -15,8 +15,8 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.metrics.maximum_disclosure.disclosure import absence_table
 from privacy_plugin.metrics.maximum_disclosure.histograms import (
@@ -84,7 +84,7 @@ def _taken(histograms: Histograms, buckets: IntArray, atoms: int) -> IntArray:
     return np.column_stack([np.zeros(len(buckets), dtype=np.int64), np.cumsum(counts, axis=1)])
 
 
-@njit(cache=True)
+@njit()
 def _least_partitions(
     sizes: IntArray, taken: IntArray, atoms: int, aimed: bool, slack: float
 ) -> tuple[IntArray, IntArray]:
@@ -118,7 +118,7 @@ def _least_partitions(
     return rows[:kept][near], found[:kept][near]
 
 
-@njit(cache=True)
+@njit()
 def _product(size: int, taken: IntArray, parts: IntArray) -> float:
     product = 1.0
     for person in range(parts.size):
@@ -130,7 +130,7 @@ def _product(size: int, taken: IntArray, parts: IntArray) -> float:
     return product
 
 
-@njit(cache=True)
+@njit()
 def _next_partition(parts: IntArray) -> bool:
     """Step to the next partition in descending order, in place; False after the last, 1 + 1 + ... + 1."""
     last = parts.size - 1

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError, TooLargeError
-from privacy_plugin.frequency import FrequencyTable, Histograms
-from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency import Classes, FrequencyTable, Histograms
 from privacy_plugin.frequency.values import label
 from privacy_plugin.metrics.class_rules import (
     ClassCondition,
@@ -20,7 +19,7 @@ from privacy_plugin.metrics.class_rules import (
     DistinctDiversity,
     RecursiveDiversity,
 )
-from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, plain, worst_classes
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, class_members, plain, worst_classes
 from privacy_plugin.metrics.registry import metric
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Claim:
     def who(self, *, reveal: bool = False) -> str:
         """Name the person by number; `reveal` adds the quasi-identifiers of the class."""
         shown = ", ".join(f"{name} {_named(value)}" for name, value in self.members.items())
-        return f"person {self.person} of class {self.class_rank}" + (f" ({shown})" if reveal else "")
+        return f"person {self.person} of class {self.class_rank}" + (f" ({shown})" if reveal and shown else "")
 
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return plain data; `reveal` adds the value and the quasi-identifiers."""
@@ -213,6 +212,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     "values mean: three kinds of cancer count as three values.",
     counts_people="one_class",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     alone={"attacker": "negations"},
     smallest=0,
@@ -259,7 +259,7 @@ def maximum_disclosure(
     table.require_one_row_a_person("maximum disclosure")
     histograms = table.histograms(quasi_identifiers, sensitive)
     found = (_implications if attacker == "implications" else _negations)(histograms, knowledge)
-    sizes = histograms.classes.sizes
+    classes = histograms.classes
     entropies = _entropies(histograms)
     return DisclosureMeasurement(
         metric="maximum_disclosure",
@@ -271,14 +271,14 @@ def maximum_disclosure(
             "attacker": attacker,
         },
         rows=table.rows,
-        classes=len(sizes),
+        classes=classes.number,
         error=found.error,
-        spread=Spread(values=np.minimum(found.values + found.rounding, 1.0), people=sizes),
+        spread=Spread(values=np.minimum(found.values + found.rounding, 1.0), people=classes.people),
         worst=worst_classes(histograms.table, histograms.classes, found.values, lowest_first=False),
         details={
             "curves": found.curves,
             "least_entropy": float(entropies.min()),
-            "entropy_bands": _bands(entropies, found.values, sizes),
+            "entropy_bands": _bands(entropies, found.values, classes),
         },
         notes=("too many classes tie for an exact comparison; the value has an error bound",) if found.error else (),
         witness=Witness(
@@ -406,10 +406,11 @@ def _entropies(histograms: Histograms) -> Floats:
     return np.maximum(np.log(sizes) - weighted / sizes, 0.0)
 
 
-def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str, float]]:
+def _bands(entropies: Floats, values: Floats, classes: Classes) -> list[dict[str, float]]:
     """Count classes and people, with the highest disclosure, in equally wide bands of entropy."""
     edges = np.linspace(0.0, max(float(entropies.max()), 1.0), _BANDS + 1)
     band = np.clip(np.searchsorted(edges, entropies, side="right") - 1, 0, _BANDS - 1)
+    repeats = np.ones(len(classes), dtype=np.int64) if classes.repeats is None else classes.repeats
     found = []
     for number in np.unique(band).tolist():
         inside = band == number
@@ -417,8 +418,8 @@ def _bands(entropies: Floats, values: Floats, people: Integers) -> list[dict[str
             {
                 "from": float(edges[number]),
                 "to": float(edges[number + 1]),
-                "classes": int(inside.sum()),
-                "people": int(people[inside].sum()),
+                "classes": int(repeats[inside].sum()),
+                "people": int(classes.people[inside].sum()),
                 "highest": float(values[inside].max()),
             }
         )
@@ -433,14 +434,12 @@ def _claim(histograms: Histograms, values: Floats, atom: "Atom") -> Claim:
     before[:own] |= level[:own] & (sizes[:own] == people)
     counts = histograms.counts[histograms.offsets[own] : histograms.offsets[own + 1]]
     held = counts[atom.value]
-    row = dict(
-        zip(histograms.table.columns, histograms.table.values(int(histograms.classes.example_rows[own])), strict=True)
-    )
+    repeats = histograms.classes.repeats
     return Claim(
-        class_rank=int(before.sum()) + 1,
+        class_rank=int(before.sum() if repeats is None else repeats[before].sum()) + 1,
         people=int(people),
         person=atom.person + 1,
         value_rank=int((counts > held).sum() + (counts[: atom.value] == held).sum()) + 1,
         value=histograms.dictionary[histograms.values[histograms.offsets[own] + atom.value]],
-        members={name: row[name] for name in histograms.classes.quasi_identifiers},
+        members=class_members(histograms.table, histograms.classes, own),
     )

@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import comb, sqrt
 
 import numpy as np
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.metrics.presence.outsiders import FloatArray, IntArray, Question, question_of, validated_classes
 
@@ -160,7 +160,7 @@ def _trim(places: IntArray, smaller: FloatArray, larger: FloatArray) -> tuple[In
     return places[first:last], smaller[first:last], larger[first:last], trimmed
 
 
-@njit(cache=True)
+@njit()
 def _masses(drawn: int, marked: int, others: int, left: int, right: int, masses: FloatArray) -> tuple[int, int, float]:
     """Fill masses[x - left] with P(x of the drawn people are marked).
 
@@ -204,7 +204,7 @@ def _masses(drawn: int, marked: int, others: int, left: int, right: int, masses:
     return bottom, top, min(1.0, rest / total)
 
 
-@njit(cache=True)
+@njit()
 def _advance(
     places: IntArray,
     smaller: FloatArray,
@@ -241,7 +241,7 @@ def _advance(
     return down, up, dropped, widest
 
 
-@njit(cache=True)
+@njit()
 def _finish(
     places: IntArray, smaller: FloatArray, larger: FloatArray, marked: int, others: int, first: int, last: int
 ) -> tuple[FloatArray, FloatArray, float, int]:

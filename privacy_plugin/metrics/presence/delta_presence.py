@@ -13,7 +13,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.population import Population
 from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, Presence
-from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass
+from privacy_plugin.metrics.measurement import Measurement, Spread, WorstClass, class_members
 from privacy_plugin.metrics.presence.outsiders import read_number
 from privacy_plugin.metrics.presence.population_join import (
     Hierarchies,
@@ -71,6 +71,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
     "or a smaller circle of candidates, probabilities differ.",
     counts_people="one_class",
     monotone=True,
+    class_wise=True,
     class_rule=class_condition,
     smallest=0,
     largest=1,
@@ -101,6 +102,7 @@ def delta_presence(
     """
     joined = join_population(table, population, quasi_identifiers=quasi_identifiers, hierarchies=hierarchies)
     rows, people = presence_counts(joined)
+    everybody = people if joined.classes.repeats is None else people * _repeats(joined)
     lowest, highest = 1 - largest_fraction(people - rows, people), largest_fraction(rows, people)
     return DeltaPresence(
         metric="delta_presence",
@@ -108,9 +110,9 @@ def delta_presence(
         minimum=lowest,
         maximum=highest,
         parameters={"quasi_identifiers": list(quasi_identifiers), "generalized": hierarchies is not None},
-        rows=int(people.sum()),
-        classes=len(joined.classes) + joined.other_groups,
-        spread=Spread(values=rows / people, people=people),
+        rows=int(everybody.sum()),
+        classes=joined.classes.number + joined.other_groups,
+        spread=Spread(values=rows / people, people=everybody),
         worst=_extremes(joined, rows, people),
         details={
             "minimum": lowest,
@@ -129,10 +131,20 @@ def presence_counts(joined: PopulationJoin) -> tuple[Integers, Integers]:
     return np.append(joined.classes.sizes, 0), np.append(joined.people, joined.other_people)
 
 
+def _repeats(joined: PopulationJoin) -> Integers:
+    """Return how many classes each of `presence_counts` stands for."""
+    repeats = joined.classes.repeats
+    known = np.ones(len(joined.classes), dtype=np.int64) if repeats is None else repeats
+    return np.append(known, 1) if joined.other_people else known
+
+
 def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple[WorstClass, ...]:
     """Pick the classes with the largest and the least probabilities; the people in no class count as one."""
     order = np.lexsort((people, rows / people))
-    chosen = dict.fromkeys([*order[::-1][:_HIGHEST_SHOWN].tolist(), *order[:_LOWEST_SHOWN].tolist()])
+    repeats = np.minimum(_repeats(joined), _HIGHEST_SHOWN)
+    order = np.repeat(order, repeats[order])
+    places = dict.fromkeys([*range(len(order))[::-1][:_HIGHEST_SHOWN], *range(len(order))[:_LOWEST_SHOWN]])
+    chosen = [int(order[place]) for place in places]
     return tuple(
         WorstClass(
             rank=rank,
@@ -145,9 +157,7 @@ def _extremes(joined: PopulationJoin, rows: Integers, people: Integers) -> tuple
 
 
 def _members(joined: PopulationJoin, index: int) -> dict[str, Any]:
-    if index == len(joined.classes):
-        return {}
-    return dict(zip(joined.table.columns, joined.table.values(int(joined.classes.example_rows[index])), strict=True))
+    return {} if index == len(joined.classes) else class_members(joined.table, joined.classes, index)
 
 
 def presence_bounds(

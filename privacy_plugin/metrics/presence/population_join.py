@@ -11,7 +11,7 @@ from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.hierarchy_builders import MaskHierarchy
-from privacy_plugin.frequency.population import Population, SharedPopulation
+from privacy_plugin.frequency.population import CountedPopulation, Population, SharedPopulation
 from privacy_plugin.frequency.values import KIND_WORDS, SUPPRESSED, Key, Value, key, kind, label
 
 Hierarchies = Mapping[str, Hierarchy]
@@ -24,6 +24,7 @@ class PopulationJoin:
     table: FrequencyTable
     classes: Classes
     population: FrequencyTable
+    """The population by quasi-identifiers; the table itself where the engine has counted classes by their profile."""
     people: Integers
     """People of the population in every class of the research table, never fewer than the class has rows."""
     class_of: Integers
@@ -36,7 +37,12 @@ class PopulationJoin:
     @property
     def everybody(self) -> int:
         """How many people the population has."""
-        return int(self.people.sum()) + self.other_people
+        return int(self.all_people.sum()) + self.other_people
+
+    @property
+    def all_people(self) -> Integers:
+        """People of the population in every class, or in all classes that it stands for."""
+        return self.people if self.classes.repeats is None else self.people * self.classes.repeats
 
 
 def require_hierarchies(hierarchies: Hierarchies | None = None) -> None:
@@ -71,9 +77,19 @@ def join_population(
     require_hierarchies(hierarchies)
     require_hierarchies_of(quasi_identifiers, hierarchies)
     elsewhere = (0, 0)
+    if not isinstance(population, FrequencyTable) and dict(hierarchies or {}) != dict(population.hierarchies):
+        raise ParameterError("a population that an engine has joined with the table cannot be generalized again")
+    if isinstance(population, CountedPopulation):
+        return PopulationJoin(
+            table=table,
+            classes=table.classes(quasi_identifiers),
+            population=table,
+            people=population.people,
+            class_of=np.arange(len(population.people), dtype=np.int64),
+            other_people=population.other_people,
+            other_groups=population.other_groups,
+        )
     if isinstance(population, SharedPopulation):
-        if dict(hierarchies or {}) != dict(population.hierarchies):
-            raise ParameterError("a population that an engine has joined with the table cannot be generalized again")
         hierarchies = None  # the engine has applied them: both tables use the same labels
         elsewhere = population.other_people, population.other_groups
         population = population.groups
@@ -94,7 +110,7 @@ def join_population(
     class_of[rows] = found
     people = sum_by(found, everybody.counts[rows], len(classes))
     _require_subset(research, everybody, classes, people, matches)
-    uncovered = everybody.counts[class_of < 0]
+    uncovered = everybody.counts[fits == 0]
     return PopulationJoin(
         table=research,
         classes=classes,

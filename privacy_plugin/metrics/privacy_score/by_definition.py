@@ -93,10 +93,10 @@ class ExactScores:
     different: tuple[Fraction, ...]
     places: Integers
 
-    @property
-    def maximum(self) -> Fraction:
-        """The highest score."""
-        return max(self.different)
+    def maximum(self, counts: Integers) -> Fraction:
+        """Return the highest score of people; added rows count nobody."""
+        held: set[int] = set(self.places[counts > 0].tolist())
+        return max(self.different[place] for place in held)
 
     def average(self, counts: Integers) -> Fraction:
         """Return the average over people."""

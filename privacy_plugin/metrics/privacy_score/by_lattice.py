@@ -6,9 +6,9 @@ subsets, read off the rows. Cost: 2m passes over 2^m words for any number of row
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.metrics.privacy_score.reduction import Columns
 from privacy_plugin.metrics.privacy_score.relation import Codes, Integers, Weights
@@ -26,7 +26,7 @@ def usable_attributes(columns: Columns) -> Integers:
     return np.flatnonzero((columns.likelihood > 0) & (support < columns.codes.shape[1]))
 
 
-@njit(cache=True)
+@njit()
 def _support(codes: Codes, offsets: Integers) -> Integers:
     """Return how many rows hold each attribute."""
     support = np.zeros(offsets[-1], dtype=np.int64)
@@ -136,7 +136,7 @@ def _byte_sums(terms: Weights) -> Weights:
     return sums
 
 
-@njit(cache=True)
+@njit()
 def _follow(masks: Words, dangers: Words, follows: Words, bits: int) -> None:
     """In each set, leave the dangers that every row holding the set has."""
     for row in range(len(masks)):
@@ -155,7 +155,7 @@ def _follow(masks: Words, dangers: Words, follows: Words, bits: int) -> None:
                 follows[place] &= follows[place + step]
 
 
-@njit(cache=True)
+@njit()
 def _add_danger(follows: Words, low_known: Words, high_known: Words, sums: Weights, danger: Weights) -> None:
     """Add the danger of what follows from each set and is not in it."""
     low = len(low_known)
@@ -172,7 +172,7 @@ def _add_danger(follows: Words, low_known: Words, high_known: Words, sums: Weigh
             danger[place] += total
 
 
-@njit(cache=True)
+@njit()
 def _weigh(
     danger: Weights,
     low_likelihood: Weights,
@@ -190,7 +190,7 @@ def _weigh(
             danger[high * low + index] = known * total / (saturation + total)
 
 
-@njit(cache=True)
+@njit()
 def _subset_maximum(worth: Weights, bits: int) -> None:
     """In each set, leave the largest weight of its subsets."""
     block = min(bits, _BLOCK)

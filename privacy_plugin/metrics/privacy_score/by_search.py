@@ -22,8 +22,9 @@ The search runs in slices, so that a caller can show progress and stop; once sto
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from privacy_plugin.compiled import njit
 
 Integers = NDArray[np.int64]
 Codes = NDArray[np.int32]
@@ -143,7 +144,7 @@ class Work(NamedTuple):
         return float((columns - root[COLUMN] - waiting / of) / columns)
 
 
-@njit(cache=True)
+@njit()
 def largest_danger(codes: Codes, offsets: Integers, own: Weights, bonus: Weights, inferable: Bytes) -> Weights:
     """Return the most danger that can follow for each row, rounded up beyond all later errors."""
     columns, rows = codes.shape
@@ -157,7 +158,7 @@ def largest_danger(codes: Codes, offsets: Integers, own: Weights, bonus: Weights
     return danger
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _note(known: Codes, row: int, levels: Integers, level: int, last: int) -> None:
     """Remember the path to `level`, then attribute `last` if there is one, as the row's best K."""
     if len(known) == 0:
@@ -171,7 +172,7 @@ def _note(known: Codes, row: int, levels: Integers, level: int, last: int) -> No
     known[row, 0] = size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _offer(
     best: Weights, known: Codes, rows: Codes, levels: Integers, level: int, factors: Weights, saturation: float
 ) -> None:
@@ -185,7 +186,7 @@ def _offer(
             _note(known, row, levels, level, -1)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _offer_partial(table: Table, work: Work, level: int, saturation: float, confidence: float) -> int:
     """Offer l(K) * D / (saturation + D) to each active row, with its own D."""
     codes, counts, levels, rows = table.codes, table.counts, work.levels, work.rows
@@ -233,7 +234,7 @@ def _offer_partial(table: Table, work: Work, level: int, saturation: float, conf
     return steps
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _close(
     codes: Codes,
     offsets: Integers,
@@ -277,13 +278,13 @@ def _close(
     return gained, branches, steps
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _reopen(levels: Integers, level: int, closed: Bytes, closed_columns: Integers) -> None:
     for index in range(levels[level, CLOSED], levels[level + 1, CLOSED]):
         closed[closed_columns[index]] = 0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _danger_alone(codes: Codes, offsets: Integers, inferred: Weights, closed: Bytes, column: int, row: int) -> float:
     """Return the danger of all that the row holds outside the closed columns and `column`."""
     danger = 0.0
@@ -294,7 +295,7 @@ def _danger_alone(codes: Codes, offsets: Integers, inferred: Weights, closed: By
     return danger
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _mark(
     codes: Codes,
     inferable: Bytes,
@@ -333,7 +334,7 @@ def _mark(
     return used
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _split(
     codes: Codes,
     inferable: Bytes,
@@ -393,7 +394,7 @@ def _split(
     levels[level + 1, FREE] = free
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def enter_root(table: Table, work: Work, saturation: float, confidence: float) -> None:
     """Visit the empty K: the attributes of every row follow from it."""
     gained, _, steps = _close(
@@ -409,7 +410,7 @@ def enter_root(table: Table, work: Work, saturation: float, confidence: float) -
     work.registers[NODES] += 1
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def advance(table: Table, work: Work, saturation: float, confidence: float, limit: int) -> int:
     """Search until done, until `limit` steps are spent, or until the row stack has to grow."""
     # Taken out of the tuples once: each access inside the loop would count references.
@@ -492,7 +493,7 @@ def advance(table: Table, work: Work, saturation: float, confidence: float, limi
     return state
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def bound_rest(table: Table, work: Work, saturation: float) -> None:
     """Bound all that the stopped search has not visited: waiting groups and columns of the path."""
     levels, rows, upper = work.levels, work.rows, work.upper

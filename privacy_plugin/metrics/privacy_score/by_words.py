@@ -9,9 +9,9 @@ have no holder in common, so no K has both.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.metrics.itemsets.itemsets import lowest
 from privacy_plugin.metrics.privacy_score.by_search import (
     DONE,
@@ -127,7 +127,7 @@ def word_table(columns: Columns) -> WordTable:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _close(people: Words, inferred: Weights, rows: Words, closed: Words, level: int, added: int) -> float:
     """Find what all holders of K have in common.
 
@@ -153,7 +153,7 @@ def _close(people: Words, inferred: Weights, rows: Words, closed: Words, level: 
     return gained
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _offer(
     best: Weights,
     known: Codes,
@@ -191,7 +191,7 @@ def _offer(
     return wanted
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _await(people: Words, active: Words, closed: Words, waiting: Words, level: int, below: int) -> bool:
     """List the open attributes below one that active rows hold; return whether any exist."""
     found = False
@@ -212,7 +212,7 @@ def _await(people: Words, active: Words, closed: Words, waiting: Words, level: i
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _next(waiting: Words, level: int) -> Any:
     """Take the lowest waiting attribute; -1 when there is none."""
     for place in range(waiting.shape[1]):
@@ -223,7 +223,7 @@ def _next(waiting: Words, level: int) -> Any:
     return -1
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _activate(
     holders: Words,
     inferable: Words,
@@ -256,7 +256,7 @@ def _activate(
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def enter_root(table: WordTable, work: WordWork, saturation: float, confidence: float) -> None:
     """Visit the empty K: the attributes of every row follow from it."""
     danger = _close(table.people, table.inferred, work.rows, work.closed, 0, -1)
@@ -271,7 +271,7 @@ def enter_root(table: WordTable, work: WordWork, saturation: float, confidence: 
     work.registers[NODES] += 1
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def advance(table: WordTable, work: WordWork, saturation: float, confidence: float, limit: int) -> int:
     """Search until done or until `limit` steps are spent."""
     # Taken out of the tuples once: each access inside the loop would count references.
@@ -311,7 +311,7 @@ def advance(table: WordTable, work: WordWork, saturation: float, confidence: flo
     return state
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def bound_rest(table: WordTable, work: WordWork, saturation: float) -> None:
     """Bound everything the stopped search has not visited: the waiting attributes of the current path."""
     for level in range(work.registers[LEVEL] + 1):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.metrics.privacy_score.relation import Attributes, Integers, Relation
 from privacy_plugin.metrics.privacy_score.result import PrivacyScore
@@ -60,7 +60,7 @@ def _extents(relation: Relation) -> tuple[Words, Integers, Integers]:
     return extents, np.asarray(numbers, dtype=np.int64), np.asarray(columns, dtype=np.int64)
 
 
-@njit(cache=True)
+@njit()
 def _meet(one: Words, other: Words, into: Words) -> bool:
     """AND two sets of people; return whether any person is left."""
     some = np.uint64(0)
@@ -70,7 +70,7 @@ def _meet(one: Words, other: Words, into: Words) -> bool:
     return bool(some != np.uint64(0))
 
 
-@njit(cache=True)
+@njit()
 def _held_without(extents: Words, chosen: Integers, size: int, left_out: int, last: int) -> bool:
     """Return whether a person has `last` and the chosen attributes except the one left out."""
     for word in range(extents.shape[1]):
@@ -83,7 +83,7 @@ def _held_without(extents: Words, chosen: Integers, size: int, left_out: int, la
     return False
 
 
-@njit(cache=True)
+@njit()
 def _find_holes(extents: Words, column: Integers, max_size: int, found: Integers) -> int:
     """Extend each set that a person has by each later attribute; write and count the holes."""
     attributes = extents.shape[0]

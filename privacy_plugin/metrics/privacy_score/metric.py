@@ -1,6 +1,7 @@
 """The Database Privacy Score: how much an attacker can infer about a person, and how harmful it is."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.metrics.measurement import Quantity, Spread, WorstClass
@@ -99,6 +101,7 @@ def privacy_score(
     generalized: Mapping[str, Hierarchy] | None = None,
     budget: int | None = None,
     progress: Callable[[float, int], None] | None = None,
+    people: Integers | None = None,
 ) -> PrivacyScore:
     """Return how much an attacker can infer about the people of a table, from 0 (nothing) to 1.
 
@@ -124,6 +127,7 @@ def privacy_score(
     one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`, known
     beforehand). Where the `budget` of steps (about 10 ns each, 20 billion unless given) ends first, scores are
     intervals, and a limit is held against the upper end. `progress(share, steps)` is called from time to time.
+    `people`: how many people have each row of a repaired table, in which others were added; only they are scored.
 
     >>> rows = [(8001, "flu"), (8001, "flu"), (8002, "flu"), (8002, "gout")]
     >>> table = FrequencyTable.from_rows(["zip", "disease"], rows)
@@ -141,9 +145,11 @@ def privacy_score(
     )
     table.require_rows()
     table.require_one_row_a_person("the privacy score")
-    people = table.project(attributes)
+    if people is not None and tuple(attributes) != table.columns:
+        raise ParameterError("people belongs to the rows of the attributes; group the table by them first")
+    rows = table.project(attributes)
     related = relate(
-        people,
+        rows,
         attributes=list(attributes),
         likelihood=likelihood,
         danger=danger,
@@ -166,7 +172,21 @@ def privacy_score(
         "binned": sorted(bins or ()),
         "generalized": sorted(generalized or ()),
     }
-    return _result(people, related, found, settings, parameters, sets)
+    if people is not None:
+        found, rows = _of_people(found, related, rows, people)
+    return _result(rows, related, found, settings, parameters, sets)
+
+
+def _of_people(
+    found: "Scores", related: Attributes, rows: FrequencyTable, people: Integers
+) -> tuple["Scores", FrequencyTable]:
+    """Return scores and counts of people only: a row that no person has counts nobody and scores nothing."""
+    if not people.sum():
+        raise ParameterError("every row was added; there are no people to score")
+    relation = related.relation
+    held = sum_by(relation.inverse, people, len(relation.counts)) > 0
+    scores = replace(found, lower=np.where(held, found.lower, 0.0), upper=np.where(held, found.upper, 0.0))
+    return scores, replace(rows, counts=people)
 
 
 def _result(
@@ -213,20 +233,19 @@ def _judged(
 ) -> tuple[Quantity, tuple[Quantity, Quantity]]:
     """Return the value of the statistic and the interval that contains it."""
     relation = related.relation
+    counts = sum_by(relation.inverse, people.counts, len(relation.counts))
     if settings.statistic == "threshold_share":
-        people_reaching = [
-            int(relation.counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper)
-        ]
+        people_reaching = [int(counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper)]
         low_share, high_share = (Fraction(count, people.rows) for count in people_reaching)
         return high_share, (low_share, high_share)
     precise = None
     if found.exact:
         precise = exact_scores(related, found.lower, saturation=settings.saturation, confidence=settings.confidence)
     if precise is not None:
-        value = precise.maximum if settings.statistic == "maximum" else precise.average(relation.counts)
+        value = precise.maximum(counts) if settings.statistic == "maximum" else precise.average(counts)
         return value, (value, value)
     low, high = (
-        float(end.max()) if settings.statistic == "maximum" else average(end, relation.counts)
+        float(end.max()) if settings.statistic == "maximum" else average(end, counts)
         for end in (found.lower, found.upper)
     )
     return high, (max(low - ERROR, 0.0), high + ERROR)

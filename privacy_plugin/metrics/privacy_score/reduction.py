@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.metrics.privacy_score.relation import Codes, Flags, Integers, Relation, Weights, distinct_rows
 
 Bytes = NDArray[np.uint8]
@@ -93,7 +93,7 @@ def _equal_leaders(relation: Relation) -> Integers:
     return leader
 
 
-@njit(cache=True)
+@njit()
 def _signatures(codes: Codes, offsets: Integers, noise: Weights) -> tuple[Integers, Weights]:
     """Return how many rows hold each attribute, and the sum of their noise.
 
@@ -109,7 +109,7 @@ def _signatures(codes: Codes, offsets: Integers, noise: Weights) -> tuple[Intege
     return support, signature
 
 
-@njit(cache=True)
+@njit()
 def _undo_unequal(codes: Codes, offsets: Integers, column_of: Integers, leader: Integers) -> None:
     """Make an attribute its own leader where its people differ from the leader's (they are equally many)."""
     unequal = np.zeros(len(leader), dtype=np.uint8)
@@ -158,7 +158,7 @@ def packed_bits(held: Flags) -> Words:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
-@njit(cache=True)
+@njit()
 def _first_fit(held: Words) -> Integers:
     """Group each attribute with the first earlier ones that no row holds together with it."""
     attributes, words = held.shape
@@ -180,7 +180,7 @@ def _first_fit(held: Words) -> Integers:
     return group
 
 
-@njit(cache=True)
+@njit()
 def _relay(codes: Codes, offsets: Integers, home: Integers, code: Integers, into: Codes) -> None:
     """Write each row's kept attributes to their new columns."""
     for column in range(codes.shape[0]):
@@ -203,7 +203,7 @@ def inferable_cells(columns: Columns) -> Bytes:
     return cells
 
 
-@njit(cache=True)
+@njit()
 def _mixed(number: int) -> np.uint64:
     """Spread a whole number over 64 bits (splitmix64)."""
     z = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
@@ -212,7 +212,7 @@ def _mixed(number: int) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True)
+@njit()
 def _agree_elsewhere(codes: Codes, one: int, other: int, column: int) -> bool:
     same = True
     for place in range(codes.shape[0]):
@@ -220,7 +220,7 @@ def _agree_elsewhere(codes: Codes, one: int, other: int, column: int) -> bool:
     return same
 
 
-@njit(cache=True)
+@njit()
 def _clear_uninferable(codes: Codes, dangerous: Bytes, cells: Bytes) -> None:
     columns, rows = codes.shape
     whole = np.zeros(rows, dtype=np.uint64)
