@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
@@ -24,6 +25,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.generalization.plan import LatticeNode, TradeOff
+from privacy_plugin.generalization.unknown_values import Unknown, describe_unknown_rows, unknown_lines
 from privacy_plugin.ledger.budget import Budget
 from privacy_plugin.ledger.in_use import ledger_in_use
 from privacy_plugin.ledger.spending import Cost, spending
@@ -32,6 +34,7 @@ from privacy_plugin.requirements.requirement import Requirement
 from privacy_plugin.requirements.rules import Rules
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.protocol import RehearsalDone
+from privacy_plugin.sources.treated_columns import TreatedColumns
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
@@ -110,6 +113,10 @@ class Anonymized:
     plan: PlanResult | None = None
     cost: Cost | None = None
     remaining: Budget | None = None
+    unknown: tuple[Unknown, Mapping[str, int]] | None = None
+    """What a saved plan did with values that no hierarchy covers, and how many rows of each column had one."""
+    treated: Mapping[str, str] = field(default_factory=dict)
+    """What was done to the numbers of single columns."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the table."""
@@ -121,13 +128,21 @@ class Anonymized:
         if self.cost is not None and self.remaining is not None:
             content["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
             content["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
+        if self.treated:
+            content["treated"] = dict(self.treated)
+        if self.unknown is not None:
+            content["unknown"] = {"treatment": self.unknown[0], "rows": dict(self.unknown[1])}
         return content
 
     def describe(self) -> Description:
         """Describe the result, the columns that were left out, and the budget that was spent."""
         content = self.result.describe()
         rows = [("left out", ", ".join(self.left_out))] if self.left_out else []
+        rows += [(f"column {name}", described) for name, described in self.treated.items()]
         facts: dict[str, Any] = {"method": self.method, "left out": ", ".join(self.left_out) or "no column"}
+        if self.unknown is not None:
+            rows += [(f"{title}, here", found) for title, found in describe_unknown_rows(*self.unknown, "rows")]
+            facts["cells with unknown values"] = sum(self.unknown[1].values())
         if self.cost is not None and self.remaining is not None:
             cost, remaining = self.cost, self.remaining
             rows.append((cost.mechanism, f"spent {cost}; {remaining} left a {cost.unit}"))
@@ -183,7 +198,11 @@ class Anonymizer(ABC):
     """The state of the anonymized table, for the description of an asset."""
     plan_type: ClassVar[type[PlanResult] | None] = None
     """The class of its plan where the result can be saved and applied again."""
+    treats_columns: ClassVar[bool] = False
+    """Whether it can treat single columns before: top coding, rounding, microaggregation."""
     spends_budget: ClassVar[bool] = False
+    once: ClassVar[str] = ""
+    """What a second run makes anew, such as a deal: the release of another one is refused, because both intersect."""
     form: ClassVar[str] = "rows"
     """What the released tables contain: rows with the columns of the source, or something that is made of them."""
 
@@ -215,6 +234,11 @@ class Anonymizer(ABC):
         return {name: read_option(name, value, known[name], columns) for name, value in given.items()}
 
     @property
+    def gate_needs_plan(self) -> bool:
+        """Whether the gate has to know the plan, because labels alone do not tell a person's class."""
+        return False
+
+    @property
     def budgets(self) -> list[Requirement]:
         """The policy's requirements on the privacy budget."""
         return [requirement for requirement in self.rules.requirements if requirement.definition.needs_ledger]
@@ -241,6 +265,10 @@ class Anonymizer(ABC):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the verdict has to know about the method: columns left out, what it assumes."""
         return ()
+
+    def notes_on(self, plan: Any) -> tuple[str, ...]:
+        """Return the notes on a table that this plan made, where it is known; otherwise those on any table."""
+        return self.notes
 
     def released_roles(self) -> Mapping[str, str]:
         """Return the roles of the columns that the gate judges; those of the source, unless others are made."""
@@ -284,11 +312,15 @@ class RecodingMethod(Anonymizer):
     def run(self, source: Source, request: Request) -> Anonymized:
         """Search, or take the saved plan, and apply the result."""
         population = request.population if self.rules.needs_population else None
+        unknown = None
+        if self.rules.treatments:
+            source = TreatedColumns(source, self.rules.treatments)
         if request.plan is None:
             result: Any = self.search(source, population=population, progress=request.progress)
         else:
             self.require_plan(request.plan)
             result = request.plan
+            unknown = self._unknown_rows(result, source)
         request.report("generalizing")
         kept = tuple(name for name in source.columns if self.rules.roles[name] != "identifier")
         return Anonymized(
@@ -298,7 +330,28 @@ class RecodingMethod(Anonymizer):
             left_out=_left_out(source, kept),
             result=result,
             plan=None if self.plan_type is None else result,
+            unknown=unknown,
+            treated={name: one.describe() for name, one in self.rules.treatments.items()},
         )
+
+    def require_plan(self, plan: PlanResult | None = None) -> None:
+        """Refuse also a plan that treats values which no hierarchy covers in another way than the policy."""
+        super().require_plan(plan)
+        made, asked = getattr(plan, "unknown", None), self.options.get("unknown", "refuse")
+        if made is not None and made != asked:
+            raise ParameterError(
+                f"the plan was made with unknown: {made}, the policy says unknown: {asked}; make a new plan"
+            )
+
+    def _unknown_rows(self, plan: Any, source: Source) -> tuple[Unknown, Mapping[str, int]] | None:
+        """Count the rows with values that no hierarchy covers, where the plan says what to do with them."""
+        treatment: Unknown = getattr(plan, "unknown", "refuse")
+        if treatment == "refuse":
+            return None
+        tables = {name: source.frequencies([name]) for name in plan.hierarchies if name in source.columns}
+        lines = {name: unknown_lines(table, {name: plan.hierarchies[name]}) for name, table in tables.items()}
+        rows = {name: int(tables[name].counts[found[name]].sum()) for name, found in lines.items() if found}
+        return treatment, rows
 
     def require_policy(self) -> None:
         """Refuse a requirement that only a randomized method can meet."""
@@ -359,12 +412,13 @@ class RandomizedMethod(Anonymizer):
     def rehearsals(self, table: FrequencyTable) -> Iterator[FrequencyTable]:
         """Return tables that together hold every value the draw can produce, to test that they can be written."""
 
-    def unmet(self, total: Budget) -> Requirement | None:
-        """Return a requirement on the privacy budget that this total spend does not meet, or None."""
+    def unmet(self, spent_at: Callable[[Fraction], Budget]) -> Requirement | None:
+        """Return a requirement on the privacy budget that the spend at its delta does not meet, or None."""
         for requirement in self.budgets:
             if requirement.options["privacy_unit"] == self.cost.unit:
                 allowed = exact(requirement.options.get("delta", 0))
-                value = total.epsilon if total.delta <= allowed else math.inf
+                spent = spent_at(allowed)
+                value = spent.epsilon if spent.delta <= allowed else math.inf
                 stated = Measurement(metric=requirement.metric, value=value, parameters={}, rows=0, classes=0)
                 if not requirement.limit.holds(stated):
                     return requirement
@@ -385,7 +439,7 @@ class RandomizedMethod(Anonymizer):
                 f"privacy_budget: {{at_most: {written(budget.epsilon)}, delta: {written(budget.delta)}, "
                 f"privacy_unit: {cost.unit}}}"
             )
-        unmet = self.unmet(budget)
+        unmet = self.unmet(lambda _: budget)  # as stated: no one draw may state more than the policy allows
         if unmet is not None:
             raise PolicyError(f"anonymize: {self.name} spends {cost}, which alone does not meet {unmet}")
 
@@ -490,8 +544,8 @@ class RandomizedMethod(Anonymizer):
         """Refuse a draw whose table could not pass the gate: it would spend budget for nothing."""
         cost, dataset = self.cost, self.rules.dataset
         spent = ledger.spent(dataset=dataset, unit=cost.unit)
-        after = ledger.after(dataset=dataset, unit=cost.unit, budget=cost.budget, neighbours=cost.neighbours)
-        unmet = self.unmet(after)
+        after = ledger.total(dataset=dataset, unit=cost.unit).after(cost.sums, cost.neighbours)
+        unmet = self.unmet(lambda delta: after.within(delta)[0])
         if unmet is not None:
             raise BudgetError(
                 f"{dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 from privacy_plugin.errors import ParameterError, unknown_name
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.generalization.losses import LOSSES
+from privacy_plugin.generalization.wishes import read_purpose
 
 OCCURRING = "occurring"
 DOMAINS = (
@@ -147,6 +148,10 @@ def _levels(name: str, value: Any, columns: Sequence[str]) -> Any:
     return dict(value)
 
 
+def _purpose(name: str, value: Any, columns: Sequence[str]) -> Any:
+    return read_purpose(value, columns, what=name)
+
+
 def _items(name: str, value: Any) -> list[tuple[Any, Any]]:
     if not isinstance(value, Mapping):
         raise ParameterError(f"{name} must be a mapping from columns to numbers, got {type(value).__name__}")
@@ -155,6 +160,8 @@ def _items(name: str, value: Any) -> list[tuple[Any, Any]]:
 
 _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "max_suppression": _share,
+    "max_false_share": _share,
+    "max_size": _whole,
     "loss": _loss,
     "k": _whole,
     "beta": _inner_share,
@@ -173,4 +180,5 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "longest": _count,
     "weights": _weights,
     "keep": _levels,
+    "useful_for": _purpose,
 }

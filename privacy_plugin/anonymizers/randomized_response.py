@@ -164,7 +164,8 @@ def randomized_response(
 
 def response_cost(*, epsilon: Any, columns: int) -> Cost:
     """Return what randomized response spends per row: the sum of the epsilons of its cells."""
-    return Cost(mechanism="randomized response", epsilon=cell_epsilon(epsilon) * columns)
+    each = cell_epsilon(epsilon)
+    return Cost(mechanism="randomized response", epsilon=each * columns, rho=columns * each**2 / 2)
 
 
 class RandomizedResponseMethod(DomainMethod):

@@ -13,6 +13,8 @@ _CLASSES = {
     "generalize": "generalize.GeneralizeMethod",
     "multidimensional_presence": "multidimensional_presence.MultidimensionalPresenceMethod",
     "bucketize": "bucketization.bucketize.BucketizeMethod",
+    "greedy_repair": "repair.greedy_repair.GreedyRepairMethod",
+    "fill_holes": "repair.fill_holes.FillHolesMethod",
     "epsilon_safe_lattice": "epsilon_safe.epsilon_safe_lattice.EpsilonSafeLatticeMethod",
     "synthesize": "synthesis.synthesize.SynthesizeMethod",
     "randomized_response": "randomized_response.RandomizedResponseMethod",
@@ -21,7 +23,6 @@ _CLASSES = {
     "sanitized_krimp": "itemsets.sanitized_krimp.SanitizedKrimpMethod",
 }
 DEFAULT = "generalize_locally"  # of a policy that names no method
-DEFAULT_WITH_POPULATION = "generalize"  # the same, where the gate has to find everyone's class by its labels
 _RENAMED = {"epsilon_safe": "epsilon_safe_lattice"}
 
 

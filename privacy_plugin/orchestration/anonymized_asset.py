@@ -53,9 +53,9 @@ def build_anonymized_asset(
     method.require_usable(partition_column)
 
     def make(run: AssetRun) -> MadeAsset:
-        deal = _kept_deal(run, loaded, getattr(run.resources, certificates).deals_folder) if method.tables else None
+        deal = _kept_deal(run, loaded, getattr(run.resources, certificates).deals_folder) if method.once else None
         if deal is not None and (facts := deal.facts()) is not None:
-            return None, {**facts, "notes": "the source is unchanged, so that the last deal was kept"}
+            return None, {**facts, "notes": f"the source is unchanged, so that the last {method.once} was kept"}
         with open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger:
             result = anonymize(
                 run.source,
@@ -96,13 +96,14 @@ def build_anonymized_asset(
 
 
 def _kept_deal(run: AssetRun, policy: Policy, folder: Path) -> KeptDeal | None:
-    """Return the record of the asset's pair; frames have none, because an asset does not read what it stored last."""
+    """Return the record of what the asset made; frames have none: an asset does not read what it stored last."""
     if run.target is None:
         return None
     bind, names = getattr(run.source, "bind", None), list(policy.rules.tables)
-    targets = bundle_targets(run.target, names, database=bind is not None)
+    targets = bundle_targets(run.target, names, database=bind is not None) if names else [run.target]
     tables = {
-        name: target if bind is None else sql_table(bind, target) for name, target in zip(names, targets, strict=True)
+        name: target if bind is None else sql_table(bind, target)
+        for name, target in zip(names or [policy.dataset], targets, strict=True)
     }
     return KeptDeal(folder / f"made-{file_name(run.key, run.partition)}.json", policy, run.source, tables)
 

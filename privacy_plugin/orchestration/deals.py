@@ -1,6 +1,7 @@
-"""Records of deals: two published deals of the same people intersect, and disclose more than either of them.
+"""Records of deals and repairs, of which a dataset releases one: two of the same people disclose more than either.
 
-The asset keeps its pair while the source is unchanged, and a release refuses every pair but the first of its dataset
+Two deals of the same people intersect; two repairs show which rows were added: those that only one of them has. The
+asset keeps what it made while the source is unchanged, and a release refuses everything but the first of its dataset
 (and partition). The records are files in a private folder of the `certificates` resource, like plans.
 """
 
@@ -12,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from privacy_plugin.atomic_write import write_atomically
-from privacy_plugin.errors import CertificateError, SourceError
+from privacy_plugin.errors import CertificateError, ColumnError, SourceError
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources import Source
+from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle
 
 
@@ -24,10 +25,16 @@ def released_deal_path(folder: Path, policy: Policy, partition: str | None) -> P
     return folder / f"released-{name}.json"
 
 
-def require_first_deal(folder: Path, policy: Policy, pair: Bundle, *, partition: str | None) -> None:
-    """Raise CertificateError if another pair of this dataset was released before, else record this one.
+_INTERSECT = {
+    "deal": "Two deals of the same people intersect and disclose more than either",
+    "repair": "Two repairs of the same people show which rows were added",
+}
 
-    It is recorded before the tables are put in place: if that fails, only this pair can be released.
+
+def require_first_deal(folder: Path, policy: Policy, pair: Source, *, partition: str | None) -> None:
+    """Raise CertificateError if another deal or repair of this dataset was released before, else record this one.
+
+    It is recorded before the tables are put in place: if that fails, only this one can be released.
     """
     path = released_deal_path(folder, policy, partition)
     digest = pair.fingerprint(policy.rules.released).digest
@@ -35,21 +42,29 @@ def require_first_deal(folder: Path, policy: Policy, pair: Bundle, *, partition:
     if known is None:
         write_atomically(path, json.dumps({"pair": digest}))
     elif known.get("pair") != digest:
+        once = policy.anonymizer.once
         raise CertificateError(
-            f"another deal of {policy.dataset!r} was released already. Two deals of the same people intersect and "
-            "disclose more than either: release the first pair again, or a dataset of other people under its own name"
+            f"another {once} of {policy.dataset!r} was released already. {_INTERSECT[once]}: release the first one "
+            "again, or a dataset of other people under its own name"
         )
 
 
 class KeptDeal:
-    """The pair that an asset wrote last, with what it was made from."""
+    """The pair or the repaired table that an asset wrote last, with what it was made from."""
 
     def __init__(self, path: Path, policy: Policy, source: Source, tables: Mapping[str, Any]) -> None:
-        """`path` is the record; `tables` are the tables that the asset writes."""
+        """`path` is the record; `tables` are the tables that the asset writes: of a bundle all, else one."""
         self._path, self._policy, self._source = path, policy, source
         self._tables = tables
         rules = policy.source_rules
-        self._used = [*rules.columns("quasi_identifier"), *rules.columns("sensitive")]
+        dealt = (*rules.columns("quasi_identifier"), *rules.columns("sensitive"))
+        self._used = list(dealt if policy.rules.tables else rules.released)
+
+    def _made_digest(self) -> str:
+        if self._policy.rules.tables:
+            return Bundle(self._tables).fingerprint(self._policy.rules.released).digest
+        (table,) = self._tables.values()
+        return open_source(table).fingerprint(list(self._policy.rules.roles)).digest
 
     @cached_property
     def _source_digest(self) -> str:
@@ -63,9 +78,9 @@ class KeptDeal:
             return None
         try:
             unchanged = known["source"] == source
-            if unchanged and known["pair"] == Bundle(self._tables).fingerprint(self._policy.rules.released).digest:
+            if unchanged and known["pair"] == self._made_digest():
                 return dict(known["facts"])
-        except (SourceError, KeyError):  # a table was dropped
+        except (SourceError, ColumnError, KeyError):  # a table was dropped
             return None
         return None
 
@@ -74,7 +89,7 @@ class KeptDeal:
         content = {
             "policy": self._policy.digest,
             "source": self._source_digest,
-            "pair": Bundle(self._tables).fingerprint(self._policy.rules.released).digest,
+            "pair": self._made_digest(),
             "facts": facts,
         }
         write_atomically(self._path, json.dumps(content))

@@ -48,7 +48,7 @@ def judge_and_record(
     a refusal; the verdict itself stays unchanged. `ledger` opens the budget ledger for requirements that need it. An
     error while writing the record is raised: the run fails, and without a certificate there is no release.
     """
-    verdict, tables = _judge(policy, read, partition, ledger)
+    verdict, tables = _judge(policy, read, partition, ledger, lambda: certificates.plan_path(gate, partition))
     with redact_errors("recording the verdict"):
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
@@ -68,12 +68,14 @@ def _judge(
     read: Callable[[], tuple[Any, Any]],
     partition: str | None,
     ledger: Callable[[], AbstractContextManager[Any]],
+    plan_path: Callable[[], Path],
 ) -> tuple[Verdict, tuple[Any, Any]]:
     """Return the verdict, and what was read: the data and its population or original."""
     try:
         with ledger():
             data, population = read()
-            verdict = policy.judge(data, population=population, partition=partition, fingerprint=True)
+            plan = load_saved_plan(plan_path())
+            verdict = policy.judge(data, population=population, partition=partition, fingerprint=True, plan=plan)
     except Exception as problem:  # noqa: BLE001  an error closes the gate and is recorded
         refusal = Verdict(
             dataset=policy.dataset,
@@ -117,7 +119,7 @@ def _write_report(
         from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
 
         data, original = tables
-        plan = _load_plan(certificates.plan_path(gate, verdict.partition))
+        plan = load_saved_plan(certificates.plan_path(gate, verdict.partition))
         compared = original is not None and policy.rules.compares_with_original
         name = gate.to_user_string()
         path = certificates.report_path(gate, verdict.partition)
@@ -135,8 +137,8 @@ def _write_report(
     return path, None
 
 
-def _load_plan(path: Path) -> Plan | LocalPlan | None:
-    """Return the saved plan of the judged asset, or None."""
+def load_saved_plan(path: Path) -> Plan | LocalPlan | None:
+    """Return the saved plan of the judged asset, or None if there is none that can be read."""
     try:
         return load_plan(path) if path.exists() else None
     except PrivacyPluginError:

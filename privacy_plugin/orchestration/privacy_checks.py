@@ -90,6 +90,13 @@ def build_privacy_checks(
         raise ParameterError(f"via must be 'native' or 'great_expectations', got {via!r}")
     if via == "great_expectations" and find_spec("great_expectations") is None:
         raise ParameterError("via='great_expectations' needs Great Expectations; pip install 'privacy-plugin[gx]'")
+    if via == "great_expectations" and loaded.needs_plan:
+        raise ParameterError(
+            "an expectation finds the class of a person by labels, and those of local classes overlap; use "
+            "via='native', or method: generalize in the policy"
+        )
+    if via == "great_expectations" and loaded.treatments:
+        raise ParameterError("expectations do not verify the treatments of columns; use via='native'")
     require_known(standard, CheckArguments, builder="build_privacy_checks")
     if mode not in ("gate", "observe"):
         raise ParameterError(f"mode must be 'gate' or 'observe', got {mode!r}")

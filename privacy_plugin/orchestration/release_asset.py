@@ -10,10 +10,14 @@ import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
 from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.generalization.local_plan import LocalPlan
+from privacy_plugin.generalization.plan import Plan
+from privacy_plugin.generalization.region_population import count_by_plan
 from privacy_plugin.history.in_use import find_history
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import require_first_deal
+from privacy_plugin.orchestration.judgement import load_saved_plan
 from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments, with_gate_tag
 from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
@@ -86,9 +90,10 @@ def build_release_asset(
 
             def verify(staged: Source) -> None:
                 state = None if history is None else history.state(loaded.dataset)
-                with _open_verdict_inputs(run, loaded, staged) as (judged, population):
+                plan = load_saved_plan(resource.plan_path(run.reads.key, run.partition)) if loaded.needs_plan else None
+                with _open_verdict_inputs(run, loaded, staged, plan) as (judged, population):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
-                    if isinstance(staged, Bundle):
+                    if loaded.anonymizer.once:
                         require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
                     path = resource.write_release_certificate(run.key, found, run.partition)
                     if history is not None and not isinstance(staged, Bundle):  # counts as released from now on
@@ -129,16 +134,20 @@ def build_release_asset(
 
 @contextmanager
 def _open_verdict_inputs(
-    run: AssetRun, policy: Policy, staged: Source
+    run: AssetRun, policy: Policy, staged: Source, plan: Plan | LocalPlan | None
 ) -> Iterator[tuple[Source | None, Source | None]]:
-    """Open the other inputs of the verdict, in the snapshot of the copy: the table with the unit, the population."""
+    """Open the other inputs of the verdict, in the snapshot of the copy: the table with the unit, the population.
+
+    With a local plan the fingerprint of the population covers the plan too, as in the gate.
+    """
     with ExitStack() as stack:
 
         def reopen(data: Any) -> Source:
             return stack.enter_context(open_joint_snapshot(open_source(data), run.source, staged))
 
         rules = policy.rules
-        yield reopen(run.source) if rules.unit else None, reopen(run.population) if rules.needs_population else None
+        population = reopen(run.population) if rules.needs_population else None
+        yield reopen(run.source) if rules.unit else None, count_by_plan(population, plan)
 
 
 def _metadata(certificate: Certificate, path: Path, resource: CertificateStoreResource, report: Path) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.accounting import rho_within, zcdp_delta
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.randomized_response import Channel
 from privacy_plugin.anonymizers.synthesis import noisy_code_tree as noisy
@@ -21,6 +20,7 @@ from privacy_plugin.anonymizers.synthesis.code_tree import CodeTree, Node, exact
 from privacy_plugin.anonymizers.synthesis.reached_rows import ExactRows, RandomizedRows
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.ledger.zero_concentrated import rho_within, zcdp_delta
 from tests.anonymizers.dependent_rows import NAMES, dependent_rows
 from tests.itemset_data import exclusive_groups, itemset_file
 from tests.oracles import code_tree as oracle

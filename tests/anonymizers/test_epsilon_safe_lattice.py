@@ -179,7 +179,7 @@ def test_the_ledger_reserves_first(tmp_path: Path) -> None:
     ledger = BudgetLedger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.set_cap(dataset="visits", unit="row", epsilon=2, delta=0.9)
     epsilon_safe_of(whole_table(), ledger=ledger, dataset="visits")
-    spent = ledger.spent(dataset="visits", unit="row")
+    spent = ledger.total(dataset="visits", unit="row").added
     assert spent.epsilon > Fraction(149, 100)
     assert float(spent.delta) == pp.sampling_delta(k=3, beta=0.5, choice_epsilon=0.8)
     with pytest.raises(BudgetError):

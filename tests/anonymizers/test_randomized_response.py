@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.accounting import exponential_rho, pure_rho, rho_within, zcdp_delta, zcdp_epsilon
 from privacy_plugin.anonymizers.randomized_response import (
     RandomizedCells,
     keep_probability,
@@ -21,6 +20,7 @@ from privacy_plugin.anonymizers.randomized_response import (
 )
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.ledger.zero_concentrated import exponential_rho, pure_rho, rho_within, zcdp_delta, zcdp_epsilon
 
 PEOPLE = pd.DataFrame({"smokes": ["yes", "no", "no"] * 40, "town": ["a", "b", "c", None] * 30})
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.anonymizers.accounting import exponential_rho, rho_within, zcdp_delta
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import choose, noisy_counts
 from privacy_plugin.anonymizers.synthesis.pair_tables import (
@@ -24,6 +23,7 @@ from privacy_plugin.anonymizers.synthesis.pair_tables import (
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PrivacyPluginError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.ledger import BudgetLedger
+from privacy_plugin.ledger.zero_concentrated import exponential_rho, rho_within, zcdp_delta
 
 COLUMNS = ["a", "b", "c"]
 row_of = st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 2))

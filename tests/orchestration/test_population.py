@@ -1,5 +1,6 @@
 """A requirement that compares with a population: an upstream asset that the certificate covers."""
 
+import json
 from typing import Any
 
 import dagster as dg
@@ -24,6 +25,7 @@ from tests.orchestration.pipeline import (
 
 REGISTER = pd.DataFrame({"age": [30, 40] * 60, "zip": ["100", "100", "101", "101"] * 30})
 PRESENCE = {"delta_presence": {"between": [0.1, 0.5]}}
+PRESENCE_OF_ALL = {"delta_presence": {"between": [0.1, 0.6]}}
 
 
 def comparing(pipeline: Pipeline, register: pd.DataFrame, **arguments: Any) -> Pipeline:
@@ -80,6 +82,30 @@ def test_an_asset_is_generalized_to_meet_a_population_requirement(pipeline: Pipe
     assert outcome(result) == {"privacy_structure": True, "delta_presence": True}
     assert released(result)
     assert len(pipeline.read("release") or []) == 40
+
+
+def test_the_certificate_covers_the_plan_by_which_the_population_was_counted(pipeline: Pipeline) -> None:
+    pipeline.policy = Policy.from_dict(policy_dict(requirements=[PRESENCE_OF_ALL], anonymize={}))
+    everybody = raw_rows(120)
+    pipeline.write("register", everybody.drop(columns=["name", "disease"]))
+    pipeline = anonymizing(pipeline, everybody.iloc[::3], population="register", population_table="register")
+    assert released(pipeline.run())
+    (plan,) = pipeline.folder.glob("**/plans/*.json")
+    content = json.loads(plan.read_text())
+    assert content["kind"] == "local"
+    content["found"]["combinations"] = content["found"]["combinations"][1:]
+    plan.write_text(json.dumps(content))
+    result = pipeline.run("release")
+    assert not released(result)
+    assert "population changed" in errors(result)
+    plan.unlink()
+    assert "population changed" in errors(pipeline.run("release"))
+
+
+def test_great_expectations_cannot_judge_overlapping_classes(pipeline: Pipeline) -> None:
+    policy = Policy.from_dict(policy_dict(requirements=[{"k_map": {"at_least": 5}}], anonymize={}))
+    with pytest.raises(ParameterError, match="labels"):
+        build_privacy_checks(asset="visits", policy=policy, population="register", via="great_expectations")
 
 
 def test_a_failing_table_is_released_in_regions(any_pipeline: Pipeline) -> None:

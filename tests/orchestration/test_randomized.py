@@ -74,7 +74,8 @@ def test_a_randomized_table_is_judged_and_released(
     (made,) = result.asset_materializations_for_node("drawn")
     facts = {name: value.value for name, value in made.metadata.items()}
     assert facts["epsilon"] == float(spend.budget.epsilon)
-    assert facts["remaining epsilon"] == float(2 - spend.budget.epsilon)
+    left = ledger.remaining(dataset="visits", unit="row")
+    assert facts["remaining epsilon"] == float(left.epsilon) >= float(2 - spend.budget.epsilon)
     assert facts["privacy unit"] == "row"
     assert facts["account"]["assumptions"]
     assert ("levels" in facts) is (method is EPSILON_SAFE)
@@ -154,7 +155,7 @@ def test_a_failing_table_is_released_by_randomized_response(any_pipeline: Pipeli
 
 def test_every_run_on_a_frame_spends_budget(pipeline: Pipeline, address: str) -> None:
     ledger = open_ledger(address)
-    pipeline = drawing(pipeline, address, table=False)
+    pipeline = drawing(pipeline, address, table=False, anonymize=RESPONSE)
     for spent in (1, 2):
         result = pipeline.run()
         assert result.success, errors(result)
@@ -168,7 +169,7 @@ def test_every_run_on_a_frame_spends_budget(pipeline: Pipeline, address: str) ->
 
 def test_a_spent_budget_keeps_the_old_table_and_release(pipeline: Pipeline, address: str) -> None:
     open_ledger(address, epsilon=1)
-    pipeline = drawing(pipeline, address)
+    pipeline = drawing(pipeline, address, anonymize=RESPONSE)
     assert pipeline.run().success
     drawn, release = pipeline.read("drawn"), pipeline.read("release")
     second = pipeline.run()

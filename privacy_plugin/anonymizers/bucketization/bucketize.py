@@ -203,6 +203,7 @@ class BucketizeMethod(Anonymizer):
     doing = "dealing people to buckets"
     done = "dealt to buckets: people with their bucket, and buckets with their values"
     form = "a pair of tables"
+    once = "deal"
 
     @property
     def sensitive(self) -> str:

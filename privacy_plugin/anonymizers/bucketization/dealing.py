@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from numpy.typing import NDArray
 
 from privacy_plugin.anonymizers.bucketization.division import Part, divide, is_safe
+from privacy_plugin.compiled import njit
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.grouping import Integers
 
@@ -88,7 +88,7 @@ def _stride(buckets: int) -> int:
     return step
 
 
-@njit(cache=True)
+@njit()
 def deal_singles(people: IntArray, offsets: IntArray, sizes: IntArray) -> IntArray:
     """Return the bucket of every person; value v has `people[offsets[v]:offsets[v + 1]]`, places in an order.
 

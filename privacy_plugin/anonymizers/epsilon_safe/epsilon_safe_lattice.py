@@ -35,7 +35,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, column_levels
 from privacy_plugin.frequency.numbers import exact
-from privacy_plugin.ledger.budget import ADDED_OR_REMOVED
+from privacy_plugin.ledger.composition import ADDED_OR_REMOVED
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
 
 if TYPE_CHECKING:

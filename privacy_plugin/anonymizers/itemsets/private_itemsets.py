@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, exponential_rho, rho_within
+from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
 from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.itemsets.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
@@ -36,6 +36,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.zero_concentrated import exponential_rho, rho_within
 from privacy_plugin.metrics.itemsets.itemsets import frequent_itemsets
 
 if TYPE_CHECKING:
@@ -143,11 +144,28 @@ def private_itemsets(
         table, number=number, support=support, epsilon=epsilon, delta=delta, longest=longest, domains=domains
     )
     draws.require_drawable()
-    cost = Cost(mechanism="private itemsets", epsilon=draws.epsilon, delta=draws.delta)
+    cost = itemsets_cost(draws.epsilon, draws.delta, number)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         found = draws.drawn(generator)
         spent.released(account=found.ledger.to_dict())
     return found
+
+
+def itemsets_cost(epsilon: Fraction, delta: Fraction, number: int) -> Cost:
+    """Return what all draws together spend: epsilon and delta as given, and epsilon^2 / 8 of each draw as rho."""
+    rho = None
+    if epsilon > 0 and 0 <= delta < 1 and _whole(number) and number >= 1:  # otherwise refused with the reason later
+        rho = number * draw_epsilon(epsilon, delta, number) ** 2 / 8
+    return Cost(mechanism="private itemsets", epsilon=epsilon, delta=delta, rho=rho)
+
+
+def draw_epsilon(epsilon: Fraction, delta: Fraction, number: int) -> Fraction:
+    """Return the epsilon of one of `number` draws that together spend epsilon and delta."""
+    if delta == 0:
+        return epsilon / number
+    rho = rho_within(float(epsilon), float(delta))
+    together = math.sqrt(8 * rho / number) * (1 - 1e-12)  # rounded down: the parts stay within the whole
+    return max(epsilon / number, Fraction(together))
 
 
 class PrivateItemsetsMethod(ItemsetMethod, DomainMethod):
@@ -161,7 +179,7 @@ class PrivateItemsetsMethod(ItemsetMethod, DomainMethod):
     def cost(self) -> Cost:
         """The cost of all draws together."""
         amounts = {name: exact(self.options.get(name, 0), what=name) for name in ("epsilon", "delta")}
-        return Cost(mechanism="private itemsets", epsilon=amounts["epsilon"], delta=amounts["delta"])
+        return itemsets_cost(**amounts, number=self.options["number"])
 
     def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], PrivateItemsets]:
         """Mine the likeliest itemsets, which refuses tables that are too large."""
@@ -281,11 +299,7 @@ class ItemsetDraws:
     @property
     def epsilon_draw(self) -> Fraction:
         """The epsilon of one draw: an equal part, or more where zero-concentrated budgets compose to less."""
-        if self.delta == 0:
-            return self.epsilon / self.number
-        rho = rho_within(float(self.epsilon), float(self.delta))
-        together = math.sqrt(8 * rho / self.number) * (1 - 1e-12)  # rounded down: the parts stay within the whole
-        return max(self.epsilon / self.number, Fraction(together))
+        return draw_epsilon(self.epsilon, self.delta, self.number)
 
     @cached_property
     def items(self) -> RowItems:

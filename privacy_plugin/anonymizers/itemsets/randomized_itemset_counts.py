@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger, pure_rho, zcdp_epsilon
+from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
 from privacy_plugin.anonymizers.itemsets.itemset_table import ItemsetMethod, itemset_table
 from privacy_plugin.anonymizers.randomized_response import (
     Channel,
@@ -31,6 +31,7 @@ from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.frequency.values import canonical, key
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.zero_concentrated import pure_rho, zcdp_epsilon
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
@@ -116,7 +117,8 @@ def randomized_itemset_counts(
     table = table_to_release(data, columns=columns, role="the itemsets", ledger=ledger, dataset=dataset)
     require_countable(table, itemsets)
     total = row_epsilon(itemsets=len(itemsets), epsilon=epsilon, delta=delta)
-    cost = Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta)
+    rho = len(itemsets) * exact(epsilon, what="epsilon") ** 2 / 2
+    cost = Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta, rho=rho)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
         found = randomize_itemset_counts(table, itemsets, epsilon=epsilon, delta=delta, generator=generator)
         spent.released(account=found.ledger.to_dict())
@@ -141,7 +143,8 @@ class RandomizedItemsetCountsMethod(ItemsetMethod):
         """The total of a row over all itemsets."""
         number, delta = len(self.options["itemsets"]), self.options.get("delta", 0)
         total = row_epsilon(itemsets=number, epsilon=self.options["epsilon"], delta=delta)
-        return Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta)
+        rho = number * exact(self.options["epsilon"], what="epsilon") ** 2 / 2
+        return Cost(mechanism="randomized itemset counts", epsilon=total, delta=delta, rho=rho)
 
     def require_usable(self, constant: str | None = None) -> None:
         """Refuse an itemset with the partition column, which has one public value."""

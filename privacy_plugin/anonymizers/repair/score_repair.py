@@ -6,10 +6,10 @@ attributes that no person has completely while every part with one attribute les
 6.6). The thesis' other option, extending existing people, often raises scores and is not offered.
 
 An added record is false. All scores here are those of the original people: an average over all rows would also fall by
-dilution. A gate cannot distinguish a false row from a person and would count it: a class of one person and one false
-row is not a class of two people, so judge everything but the score before the repair. An added record has false in the
-boolean attributes that are not its own, and a missing value in every other column. An attacker who knows of the repair
-can recognize it by that; fill its gaps before a release if the attacker may know.
+dilution. A class of one person and one false row is not a class of two people: judge everything but the score before
+the repair, or let a policy repair (`method: greedy_repair`), whose gate counts people only. An added record has false
+in the boolean attributes that are not its own, and a missing value in every other column. An attacker who knows of the
+repair can recognize it by that; `decoys` draws these values for a policy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from privacy_plugin.description import Description
 from privacy_plugin.errors import ParameterError, SourceError, require_columns, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -69,6 +70,8 @@ class ScoreRepair:
     after: Floats = field(repr=False)
     counts: Integers = field(repr=False)
     table: FrequencyTable = field(repr=False)
+    incomplete: int = 0
+    """Added rows in which a value had to stay missing, by which an attacker may recognize them."""
 
     @property
     def false_rows(self) -> int:
@@ -112,6 +115,36 @@ class ScoreRepair:
         """
         return with_records(frame, self.records)
 
+    def summary(self) -> dict[str, Any]:
+        """Return plain data without a value of the table."""
+        return self.to_dict()
+
+    def describe(self) -> Description:
+        """Return the number of added rows and the scores of the original people, before and after."""
+        return Description(
+            title="Records added to lower the privacy score",
+            rows=(
+                ("added rows", f"{self.false_rows:,} ({self.false_share:.1%} of all), every one of them false"),
+                ("highest score of a person", f"{self.maximum_before:.4g} before, {self.maximum_after:.4g} after"),
+                ("average score of people", f"{self.average_before:.4g} before, {self.average_after:.4g} after"),
+                ("added rows with a missing value", f"{self.incomplete:,}"),
+            ),
+            notes=(
+                "an attacker who can tell an added row from a person, because its combination is impossible, learns as "
+                "much as without it",
+                "a second repair of the same people shows which rows were added: only the first is released",
+            ),
+            facts={
+                "added rows": self.false_rows,
+                "share of added rows": self.false_share,
+                "highest score before": self.maximum_before,
+                "highest score after": self.maximum_after,
+                "average score before": self.average_before,
+                "average score after": self.average_after,
+            },
+            released_rows=self.table.rows + self.false_rows,
+        )
+
     def to_dict(self, *, reveal: bool = False) -> dict[str, Any]:
         """Return plain data; without `reveal` it holds no value of the table."""
         raw = {"records": [{name: plain(value) for name, value in record.items()} for record in self.records]}
@@ -125,6 +158,7 @@ class ScoreRepair:
             "false_share": self.false_share,
             "average": [self.average_before, self.average_after],
             "maximum": [self.maximum_before, self.maximum_after],
+            "incomplete": self.incomplete,
             "people_improved": int(self.counts[self.after < self.before].sum()),
             **(raw if reveal else {}),
         }

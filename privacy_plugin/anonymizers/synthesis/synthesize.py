@@ -11,12 +11,13 @@ two columns (`pair_tables`); and, from randomized cells only, the code tree of t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from privacy_plugin.anonymizers.accounting import ReleaseLedger, rho_within
+from privacy_plugin.anonymizers.accounting import ReleaseLedger
 from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import CodedRows
 from privacy_plugin.anonymizers.noise import opendp
@@ -37,6 +38,7 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger.spending import Cost, spending, table_to_release
+from privacy_plugin.ledger.zero_concentrated import rho_within
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import BudgetLedger
@@ -190,8 +192,9 @@ def synthesis_cost(*, epsilon: Any, delta: Any, unit: str, columns: int) -> Cost
     if amount <= 0:
         raise ParameterError("epsilon must be positive")
     if unit == "cell":
-        return Cost(mechanism="synthesis by cell", epsilon=amount * columns)
-    return Cost(mechanism="synthesis by row", epsilon=amount, delta=delta)
+        return Cost(mechanism="synthesis by cell", epsilon=amount * columns, rho=columns * amount**2 / 2)
+    rho = rho_within(float(amount), float(exact(delta, what="delta")))
+    return Cost(mechanism="synthesis by row", epsilon=amount, delta=delta, rho=Fraction(rho) * (1 + Fraction(1, 10**9)))
 
 
 def synthesize_rows(
