@@ -1,7 +1,7 @@
 """Exact numbers: 0.1 is one tenth, not the nearest binary fraction; and the order of values that are numbers."""
 
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.values import LARGEST_EXPONENT, Value, kind, label
+
+_READABLE = 1_000  # the largest denominator of a fraction that a message shows
 
 
 def exact(number: object, *, what: str = "a number") -> Fraction:
@@ -41,6 +43,19 @@ def written(number: Fraction) -> int | float | str:
         return int(number)
     decimal = float(number)
     return decimal if Fraction(repr(decimal)) == number else f"{number.numerator}/{number.denominator}"
+
+
+def shown(number: Fraction) -> str:
+    """Write a number for a message: exact if that is short, otherwise as a decimal of ten digits.
+
+    >>> shown(Fraction(1, 11)), shown(Fraction(9, 100)), shown(Fraction(931075481774949, 312500000000000))
+    ('1/11', '0.09', '2.979441542')
+    """
+    exactly = written(number)
+    if not isinstance(exactly, str) or number.denominator <= _READABLE:
+        return str(exactly)
+    with localcontext(prec=10):
+        return f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():g}"
 
 
 def as_number(value: Value) -> Fraction | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from privacy_plugin.errors import ParameterError
+from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.hierarchy_files import read_separated_lines
 from privacy_plugin.frequency.table import FrequencyTable
@@ -27,7 +28,26 @@ class SharedPopulation:
         return self.groups.rows + self.other_people
 
 
-Population: TypeAlias = FrequencyTable | SharedPopulation
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CountedPopulation:
+    """The people of a population in the classes of `ClassProfiles`, one number for each profile.
+
+    Classes with equal numbers of rows and of people are one profile.
+    """
+
+    people: Integers = field(repr=False)
+    everybody: int
+    other_people: int
+    other_groups: int
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """The number of people in the population."""
+        return self.everybody
+
+
+Population: TypeAlias = FrequencyTable | SharedPopulation | CountedPopulation
 
 
 def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[str, int]]:

@@ -17,7 +17,8 @@ class Recoding:
     (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
     several columns at once: pairs of original and new values over `combined_columns`, one for every combination;
     not all of these columns need to be kept. Together with `combined`, the tuples of `suppressed` are *original*
-    values over the same columns, and their rows are removed.
+    values over the same columns, and their rows are removed. Columns with a mapping become text, unless they are
+    `typed`: their new values are numbers of the column's own type.
     """
 
     keep: tuple[str, ...]
@@ -27,13 +28,16 @@ class Recoding:
     suppression: Literal["drop", "mask"] = "drop"
     combined_columns: tuple[str, ...] = ()
     combined: tuple[tuple[tuple[Value, ...], tuple[Value, ...]], ...] = field(default=(), repr=False)
+    typed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require_columns(self.keep, self.keep, role="keep")
         if self.suppression not in ("drop", "mask"):  # anything else would leave the rows unchanged
             raise ParameterError(f"suppression must be drop or mask, not {self.suppression!r}")
-        if self.combined_columns and self.mappings:
-            raise ParameterError("a recoding has mappings, or combined values, not both")
+        if set(self.combined_columns) & set(self.mappings):
+            raise ParameterError("a column is recoded by a mapping, or in combination, not both")
+        if not set(self.typed) <= set(self.mappings):
+            raise ParameterError("only columns with a mapping can keep their type")
         if self.combined_columns and self.suppressed:
             if self.suppressed_columns != self.combined_columns or self.suppression != "drop":
                 raise ParameterError("rows of combined values are removed by whole combinations, not masked")

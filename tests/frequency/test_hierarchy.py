@@ -118,7 +118,7 @@ def test_an_uncovered_value_is_not_named_by_generalize_either():
 def test_reveal_lists_uncovered_values():
     data = pd.DataFrame({"disease": ["x", "marker1", "marker2"]})
     search = {"hierarchies": {"disease": BUILT["tree"]}, "requirements": [pp.require("k_anonymity", at_least=1)]}
-    with pytest.raises(HierarchyError, match=r"2 value\(s\) of column 'disease'.*reveal=True") as caught:
+    with pytest.raises(HierarchyError, match=r"'disease' does not cover 2 value\(s\).*reveal=True") as caught:
         pp.generalize(data, **search)
     assert "marker" not in str(caught.value)
     with pytest.raises(HierarchyError, match="'marker1', 'marker2'"):
