@@ -38,7 +38,14 @@ from great_expectations.execution_engine.sqlalchemy_execution_engine import SqlA
 from privacy_plugin.errors import PrivacyPluginError, SourceError
 from privacy_plugin.expectations.base import extract_finding
 from privacy_plugin.expectations.batches import require_one_batch
-from privacy_plugin.expectations.suite import build_suite, declared_expectations, missing_expectations
+from privacy_plugin.expectations.suite import (
+    build_suite,
+    declared_expectations,
+    incomplete,
+    is_guard,
+    is_result_of_guard,
+    runner_parameters,
+)
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import SqlTable
 from privacy_plugin.sources.bundle import Bundle
@@ -147,7 +154,7 @@ class _TableEngine(SqlAlchemyExecutionEngine):
             self._connection.close()
 
 
-_RESULT_FORMAT = ResultFormat.BASIC
+RESULT_FORMAT = ResultFormat.BASIC
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,37 +259,33 @@ def run_suite(
     expectation_parameters: Mapping[str, Any] | None = None,
 ) -> GxOutcome:
     """Run a suite of `build_suite`, or one marked with `declare_expectations`, through a GX checkpoint."""
-    digests = declared_expectations(suite)
-    if digests is None:
-        problem = (
-            "the suite does not declare its expectations; build it with build_suite(policy), or call "
-            "declare_expectations(suite)"
-        )
-        return GxOutcome(declared=0, problems=(problem,), suite=suite)
-    lost = missing_expectations(suite)
-    if lost:
-        problem = (
-            f"{len(lost)} of {len(digests)} declared expectations are not in the suite: they were changed or removed, "
-            "or the suite was loaded before privacy_plugin.expectations was imported; import it first, and load again"
-        )
-        return GxOutcome(declared=len(digests), problems=(problem,), suite=suite)
+    declared = len(declared_expectations(suite) or ())
+    problem = incomplete(suite)
+    if problem is not None:
+        return GxOutcome(declared=declared, problems=(problem,), suite=suite)
     try:
-        results = _run_checkpoint(data, suite, context, batch_parameters or {}, expectation_parameters or {})
-    except PrivacyPluginError as problem:
-        return GxOutcome(declared=len(digests), problems=(str(problem),), suite=suite)
-    except Exception as problem:  # noqa: BLE001  an error closes the gate; its message may quote the data
-        reason = f"the checkpoint could not run: {type(problem).__name__}"
-        return GxOutcome(declared=len(digests), problems=(reason,), suite=suite)
+        results = _run_temporary_checkpoint(data, suite, context, batch_parameters or {}, expectation_parameters or {})
+    except PrivacyPluginError as error:
+        return GxOutcome(declared=declared, problems=(str(error),), suite=suite)
+    except Exception as error:  # noqa: BLE001  an error closes the gate; its message may quote the data
+        reason = f"the checkpoint could not run: {type(error).__name__}"
+        return GxOutcome(declared=declared, problems=(reason,), suite=suite)
+    return judge_results(suite, results)
+
+
+def judge_results(suite: ExpectationSuite, results: Sequence[Any]) -> GxOutcome:
+    """Return the outcome of a complete suite from the results of GX; the guard is not counted."""
+    about = [result for result in results if not is_result_of_guard(result)]
     return GxOutcome(
-        declared=len(digests),
-        evaluated=sum(_was_evaluated(result) for result in results),
-        results=results,
-        problems=_missing_results(suite, results),
+        declared=len(declared_expectations(suite) or ()),
+        evaluated=sum(_was_evaluated(result) for result in about),
+        results=tuple(about),
+        problems=_missing_results(suite, about),
         suite=suite,
     )
 
 
-def _run_checkpoint(
+def _run_temporary_checkpoint(
     data: Any,
     suite: ExpectationSuite,
     context: AbstractDataContext | None,
@@ -298,7 +301,7 @@ def _run_checkpoint(
         with _temporary_checkpoint(chosen, definition, stored, with_documents=context is not None) as checkpoint:
             outcome = checkpoint.run(
                 batch_parameters=asked,
-                expectation_parameters=dict(expectation_parameters),
+                expectation_parameters={**expectation_parameters, **runner_parameters(suite)},
             )
         return tuple(result for run in outcome.run_results.values() for result in run.results)
 
@@ -313,7 +316,7 @@ def _temporary_checkpoint(
     actions: list[ValidationAction] = [UpdateDataDocsAction(name="update Data Docs")] if with_documents else []
     try:
         yield context.checkpoints.add(
-            Checkpoint(name=name, validation_definitions=[validation], actions=actions, result_format=_RESULT_FORMAT)
+            Checkpoint(name=name, validation_definitions=[validation], actions=actions, result_format=RESULT_FORMAT)
         )
     finally:
         context.checkpoints.delete(name)
@@ -327,9 +330,9 @@ def _was_evaluated(result: Any) -> bool:
     return not any(error["raised_exception"] for error in each)
 
 
-def _missing_results(suite: ExpectationSuite, results: tuple[Any, ...]) -> tuple[str, ...]:
+def _missing_results(suite: ExpectationSuite, results: Sequence[Any]) -> tuple[str, ...]:
     """Return a problem if GX returned other results than the suite has expectations."""
-    expected = Counter(expectation.expectation_type for expectation in suite.expectations)
+    expected = Counter(each.expectation_type for each in suite.expectations if not is_guard(each))
     found = Counter(result.expectation_config.type for result in results)
     return (
         ()

@@ -7,6 +7,9 @@ from typing import Any
 
 from great_expectations.compatibility.pydantic import ValidationError
 from great_expectations.core import ExpectationSuite
+from great_expectations.expectations.core.expect_table_column_count_to_be_between import (
+    ExpectTableColumnCountToBeBetween,
+)
 from great_expectations.expectations.expectation import Expectation
 
 from privacy_plugin.errors import PolicyError
@@ -17,23 +20,38 @@ from privacy_plugin.requirements.requirement import Requirement
 
 META = "privacy_plugin"
 
+GUARD_PARAMETER = "run_this_suite_with_privacy_plugin"
+"""The parameter of the guard; the error that GX raises without it quotes this name."""
+
+_GUARD_TYPE = "expect_table_column_count_to_be_between"
+_GUARD_VALUE = 1
+_GUARD_NOTES = (
+    "Keeps this suite from passing where privacy_plugin.expectations is not imported: Great Expectations then drops "
+    "the privacy expectations, and cannot evaluate this one."
+)
+
 
 def build_suite(policy: Policy, *, name: str, population: Any = None, table: str | None = None) -> ExpectationSuite:
     """Return the policy as an expectation suite that GX can store, show and run.
 
     `population` is the place of the second table (default: the population of the policy). The suite's `meta` lists its
-    expectations, so that `run_suite` detects expectations that GX has dropped. Of a release of several tables, `table`
-    names one (default: the last, which has the sensitive values); requirements are about that one.
+    expectations, so that `run_suite` detects expectations that GX has dropped; its first expectation is the guard of
+    `declare_expectations`. Of a release of several tables, `table` names one (default: the last, which has the
+    sensitive values); requirements are about that one.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
     ...     "columns": {"age": "quasi_identifier"},
     ...     "requirements": [{"k_anonymity": {"at_least": 5}}],
     ... })
-    >>> [expectation.expectation_type for expectation in build_suite(policy, name="visits").expectations]
+    >>> [expectation.expectation_type for expectation in build_suite(policy, name="visits").expectations[1:]]
     ['expect_table_columns_to_match_policy', 'expect_table_k_anonymity_to_be_at_least']
     """
     tables = policy.rules.tables
+    if policy.rules.added is not None:
+        raise PolicyError(
+            "an expectation cannot verify that the rows that are not added are those of the source; use the gate"
+        )
     chosen = list(tables)[-1] if tables and table is None else table
     columns = (
         policy.rules.roles if chosen is None else {column: policy.rules.roles[column] for column in tables[chosen]}
@@ -81,10 +99,73 @@ def expectation_class(metric: str) -> type[PrivacyExpectation]:
 
 
 def declare_expectations(suite: ExpectationSuite, **about: Any) -> ExpectationSuite:
-    """List the expectations of a suite in its `meta`; call it again after changing the suite."""
+    """List the expectations of a suite in its `meta`, and add the guard; call it again after changing the suite.
+
+    The guard is an expectation of GX itself with a parameter that only `runner_parameters` supplies. GX drops
+    expectations that are not imported and reports success on the rest; the guard is among the rest, and without its
+    parameter GX raises SuiteParameterError.
+    """
+    if not any(map(is_guard, suite.expectations)):
+        limit = {"$PARAMETER": GUARD_PARAMETER}
+        guard = ExpectTableColumnCountToBeBetween(
+            min_value=limit, max_value=None, notes=_GUARD_NOTES, meta={META: "guard"}
+        )
+        suite.expectations = [guard, *suite.expectations]
     known = suite.meta.get(META, {})
-    suite.meta[META] = {**known, **about, "declared": sorted(map(_digest, suite.expectations))}
+    declared = sorted(_digest(expectation) for expectation in suite.expectations if not is_guard(expectation))
+    suite.meta[META] = {**known, **about, "declared": declared}
     return suite
+
+
+def is_guard(expectation: Expectation) -> bool:
+    """Return whether an expectation is the guard of `declare_expectations`."""
+    configuration = expectation.configuration
+    return configuration.type == _GUARD_TYPE and configuration.kwargs == {"min_value": {"$PARAMETER": GUARD_PARAMETER}}
+
+
+def is_result_of_guard(result: Any) -> bool:
+    """Return whether a result of GX is that of the guard; GX has replaced its parameter there."""
+    configuration = result.expectation_config
+    marked = (configuration.meta or {}).get(META) == "guard"
+    return configuration.type == _GUARD_TYPE and marked and configuration.kwargs.get("min_value") == _GUARD_VALUE
+
+
+def runner_parameters(suite: ExpectationSuite) -> dict[str, Any]:
+    """Return the parameter of the guard for one complete suite, to pass as `expectation_parameters` to GX.
+
+    Raises PolicyError if the suite lost a declared expectation or its guard.
+
+    >>> policy = Policy.from_dict({
+    ...     "dataset": "visits",
+    ...     "columns": {"age": "quasi_identifier"},
+    ...     "requirements": [{"k_anonymity": {"at_least": 5}}],
+    ... })
+    >>> runner_parameters(build_suite(policy, name="visits"))
+    {'run_this_suite_with_privacy_plugin': 1}
+    """
+    problem = incomplete(suite)
+    if problem is not None:
+        raise PolicyError(problem)
+    return {GUARD_PARAMETER: _GUARD_VALUE}
+
+
+def incomplete(suite: ExpectationSuite) -> str | None:
+    """Return why GX may not run a suite: nothing declared, declared expectations missing, or no guard."""
+    digests = declared_expectations(suite)
+    if digests is None:
+        return (
+            "the suite does not declare its expectations; build it with build_suite(policy), or call "
+            "declare_expectations(suite)"
+        )
+    lost = missing_expectations(suite)
+    if lost:
+        return (
+            f"{len(lost)} of {len(digests)} declared expectations are not in the suite: they were changed or removed, "
+            "or the suite was loaded before privacy_plugin.expectations was imported; import it first, and load again"
+        )
+    if not any(map(is_guard, suite.expectations)):
+        return "the suite has no guard; call declare_expectations(suite) and store it again"
+    return None
 
 
 def declared_expectations(suite: ExpectationSuite) -> list[str] | None:

@@ -22,6 +22,7 @@ from privacy_plugin.expectations import (
     ExpectTableTClosenessToBeAtMost,
 )
 from privacy_plugin.expectations.batches import _READERS, register_engine
+from privacy_plugin.expectations.suite import is_result_of_guard, runner_parameters
 from tests.engines import spark_session
 from tests.expectations.examples import POLICY, QUASI_IDENTIFIERS, ROWS, frame, loaded
 
@@ -34,8 +35,11 @@ def test_every_engine_finds_what_the_gate_finds(anywhere: Any) -> None:
     expected = [finding.to_dict() for finding in POLICY.judge(frame()).findings]
     with anywhere() as (definition, parameters):
         batch = definition.get_batch(parameters)
-        result = batch.validate(POLICY.to_expectation_suite())
-    found = [each.result["details"] for each in result.results[1:]]
+        suite = POLICY.to_expectation_suite()
+        result = batch.validate(suite, expectation_parameters=runner_parameters(suite))
+    assert is_result_of_guard(result.results[0])
+    assert result.results[0].success is True
+    found = [each.result["details"] for each in result.results[2:]]
     assert [entry["value"] for entry in found] == pytest.approx([2, 3 / 2 ** (2 / 3), 5 / 14, 1 / 2])
     assert found == expected
 

@@ -18,6 +18,7 @@ from privacy_plugin.expectations import (
     ExpectTableUniqueItemsetsToBeAtMost,
 )
 from privacy_plugin.expectations.rendering import describe_requirement
+from privacy_plugin.expectations.suite import runner_parameters
 from privacy_plugin.metrics.registry import CAVEATS, find_metric
 from tests.expectations.two_tables import Placed, everywhere, on_pandas
 
@@ -87,9 +88,10 @@ def test_a_policy_becomes_a_suite(tmp_path: Path) -> None:
     ]
     batch, place = on_pandas(MADE, REAL, tmp_path)
     policy = pp.Policy.from_dict({"dataset": "made", "columns": roles, "requirements": asked, "population": place})
-    result = batch.validate(policy.to_expectation_suite())
+    suite = policy.to_expectation_suite()
+    result = batch.validate(suite, expectation_parameters=runner_parameters(suite))
     assert result.success, result
-    found = [each.result["details"]["measurement"] for each in result.results[1:]]
+    found = [each.result["details"]["measurement"] for each in result.results[2:]]
     assert [one["parameters"]["attributes"] for one in found] == [["age", "ill"], ["truth", "ill"], ["truth", "shown"]]
     assert found == [one.to_dict()["measurement"] for one in policy.judge(MADE, population=REAL).findings]
 

@@ -16,7 +16,7 @@ from privacy_plugin.expectations import (
     ExpectTableKMapToBeAtLeast,
     ExpectTablePresenceConfidenceToBeAtLeast,
 )
-from privacy_plugin.expectations.suite import build_suite
+from privacy_plugin.expectations.suite import build_suite, runner_parameters
 from tests.expectations.two_tables import Placed, everywhere, on_pandas
 
 REGISTER = pd.DataFrame({"age": [30, 30, 30, 30, 41, 41, 55, 55], "zip": ["zq01"] * 4 + ["zq02"] * 4})
@@ -107,7 +107,8 @@ def test_a_suite_has_the_hierarchies_of_the_policy(tmp_path: Path) -> None:
     general = VISITS.assign(zip="zq0*")
     asset = gx.get_context(mode="ephemeral").data_sources.add_pandas("frames").add_dataframe_asset("visits")
     batch = asset.add_batch_definition_whole_dataframe("all").get_batch({"dataframe": general})
-    result = batch.validate(build_suite(policy, name="visits"))
+    suite = build_suite(policy, name="visits")
+    result = batch.validate(suite, expectation_parameters=runner_parameters(suite))
     assert result.success, result
-    assert len(result.results) == 3
+    assert len(result.results) == 4
     assert policy.judge(general, population=REGISTER).passed
