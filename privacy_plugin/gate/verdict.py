@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.frequency.added_rows import select_people
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import SUPPRESSED
 from privacy_plugin.history.in_use import find_history
@@ -20,7 +23,14 @@ from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, fingerprint_table
 from privacy_plugin.sources.population_join import open_snapshots
 
+if TYPE_CHECKING:
+    from privacy_plugin.generalization.local_plan import LocalPlan
+
 _MOST_PORTABLE_ROWS = 1_000_000  # more rows are verified in the engine that holds them, not from an exported file
+_BY_REGION = (
+    "the population was counted by the regions of the plan that made this table, which was verified on the table; an "
+    "attacker is assumed to know the plan"
+)
 _WIPED_OUT = "in every row: it carries no information"
 
 
@@ -131,12 +141,18 @@ def judge(
     partition: str | None = None,
     fingerprint: bool = False,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    plan: "LocalPlan | None" = None,
+    needs_plan: bool = False,
 ) -> Verdict:
     """Judge data; with `fingerprint` also compute the fingerprint of the rows that a release would contain.
 
     Everything is read from one snapshot, so that the fingerprint belongs to the rows that were judged. With a unit
     column or a population, their fingerprints are computed too. With the columns' `hierarchies`, notes also recognize
     a root that has another name than `*`.
+
+    With a local `plan`, requirements count the population by its regions, after the plan was verified on the table; the
+    population's fingerprint then covers the plan too. If the policy `needs_plan`, a table without one is judged only if
+    it holds values of the population itself.
     """
 
     def verdict(**found: Any) -> Verdict:
@@ -153,11 +169,23 @@ def judge(
             if rules.people and rules.unit and tables.count_people(rules.unit) != rows:
                 several = "people have several rows, but the policy wants one row a person; anonymize makes them"
                 return verdict(problems=(several,))
+            untreated = treatment_problems(rules, tables)
+            if untreated:
+                return verdict(problems=untreated)
             if others is not None:
                 others.count_rows()
-            findings = _judge_requirements(rules, tables, others)
+            if rules.added is not None and (problems := added_problems(rules, rules.added, tables, others)):
+                return verdict(problems=problems)
+            by_region, misfit = None, ""
+            try:
+                by_region = _by_region(rules, tables, others, plan, hierarchies or {}) if needs_plan else None
+            except PrivacyPluginError as problem:
+                misfit = str(problem)
+            findings = _judge_requirements(rules, tables, others, by_region, misfit)
             clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
             notes = (*wiped_out_notes(rules, tables, hierarchies or {}), *release_notes(rules, tables))
+            notes += (_BY_REGION,) if by_region is not None else ()
+            notes += tuple(f"column {name!r} was {one.describe()}" for name, one in rules.treatments.items())
             released = tables.source.fingerprint(rules.released) if fingerprint else None
             if released is not None and released.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {released.rows:,}",))
@@ -166,7 +194,11 @@ def judge(
             )
             content = _content_fingerprints(rules, tables.source, released)
             people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
-            compared = _population_fingerprint(others, findings) if fingerprint else None
+            compared = _population_fingerprint(rules, others, findings) if fingerprint else None
+            if compared is not None and by_region is not None and plan is not None:
+                from privacy_plugin.generalization.region_population import with_plan
+
+                compared = with_plan(compared, plan.digest)
     except PrivacyPluginError as problem:
         return verdict(problems=(str(problem),))
     except Exception as problem:  # noqa: BLE001  an error closes the gate; a driver's message may quote the data
@@ -207,12 +239,39 @@ def table_problems(rules: Rules, source: Source) -> tuple[str, ...]:
     return ()
 
 
+def added_problems(rules: Rules, added: str, tables: Tables, source: Tables | None) -> tuple[str, ...]:
+    """Return a problem unless the rows that are not marked as added are exactly the rows of the source.
+
+    Real people marked as added would otherwise escape every requirement that counts people.
+    """
+    if source is None:
+        return ("rows were added to this table; it is judged together with its source: pass it as population",)
+    columns = sorted(rules.released)
+    people = select_people(tables.frequencies([*columns, added]), added, columns)
+    if not people.has_rows_of(source.frequencies(columns)):
+        return ("the rows that are not marked as added are not the rows of the source; repair the table again",)
+    return ()
+
+
+def treatment_problems(rules: Rules, tables: Tables) -> tuple[str, ...]:
+    """Return a problem for every column whose released values contradict its treatment."""
+    problems = []
+    for name, treatment in rules.treatments.items():
+        table = tables.frequencies([name])
+        values = table.dictionary(name)
+        counts = np.bincount(table.column_codes(name), weights=table.counts, minlength=len(values)).astype(np.int64)
+        labels = rules.roles[name] == "quasi_identifier"
+        problems.append(treatment.problem(name, values, counts, labels=labels))
+    return tuple(problem for problem in problems if problem is not None)
+
+
 def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hierarchy]) -> tuple[str, ...]:
     """Return a note on quasi-identifiers that contain only `*` or the root of their hierarchy.
 
-    Only what the requirements have grouped already is looked at; the engine is not asked again.
+    Only what the requirements have grouped already is looked at. Of a table whose classes were counted by profiles, the
+    engine is asked for the values of columns whose first rows are all equal.
     """
-    known = {name: tables.known_values(name) for name in rules.columns("quasi_identifier")}
+    known = {name: tables.constant_values(name) for name in rules.columns("quasi_identifier")}
     return tuple(
         f"column {name!r} was generalized to {'`*`' if values[0] == SUPPRESSED else 'the root of its hierarchy'} "
         + _WIPED_OUT
@@ -260,8 +319,10 @@ def _content_fingerprints(rules: Rules, source: Source, released: Fingerprint | 
     return {name: fingerprint_table(table.frequencies(wanted[name])) for name, table in tables.items()}
 
 
-def _population_fingerprint(others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
-    """Return the fingerprint of the population over the columns that the findings used."""
+def _population_fingerprint(rules: Rules, others: Tables | None, findings: Sequence[Finding]) -> Fingerprint | None:
+    """Return the fingerprint of the population over the columns that the findings used, or of the repaired source."""
+    if rules.added is not None and others is not None:
+        return others.source.fingerprint(sorted(rules.released))
     compared = [f for f in findings if f.requirement.definition.needs_population and f.measurement is not None]
     if others is None or not compared:
         return None
@@ -292,20 +353,59 @@ def label_problems(source: Source) -> tuple[str, ...]:
     )
 
 
-def _judge_requirements(rules: Rules, tables: Tables, population: Tables | None) -> tuple[Finding, ...]:
-    """Judge every requirement, those over the most columns first: coarser frequency tables derive from finer ones."""
+def _by_region(
+    rules: Rules,
+    tables: Tables,
+    others: Tables | None,
+    plan: "LocalPlan | None",
+    hierarchies: Mapping[str, Hierarchy],
+) -> Tables | None:
+    """Return the population by the regions of the plan; None without a plan, if the table is not generalized.
+
+    Raise if the plan does not fit the table, or if a generalized table has none.
+    """
+    from privacy_plugin.generalization.region_population import require_original_values  # most gates have no plan
+
+    if others is None:
+        return None  # every requirement that compares says what is missing
+    columns = rules.columns("quasi_identifier")
+    table, population = tables.frequencies(columns), others.frequencies(columns)
+    if plan is None:
+        require_original_values(table, population, {n: h for n, h in hierarchies.items() if n in columns})
+        return None
+    return Tables(open_source(plan.population_by_region(table, population, hierarchies)))
+
+
+def _judge_requirements(
+    rules: Rules, tables: Tables, population: Tables | None, by_region: Tables | None = None, misfit: str = ""
+) -> tuple[Finding, ...]:
+    """Judge every requirement, those over the most columns first: coarser frequency tables derive from finer ones.
+
+    A requirement that compares with a population takes it `by_region` where that is given: labels are written there
+    already, so that no hierarchy is needed. With a `misfit` of plan and table it is not evaluated.
+    """
     quasi_identifiers = rules.columns("quasi_identifier")
     findings: dict[int, Finding] = {}
     definitions = [requirement.definition for requirement in rules.requirements]
     order = sorted(range(len(definitions)), key=lambda n: (not definitions[n].needs_ledger, -len(definitions[n].roles)))
     for number in order:
-        requirement = rules.requirements[number]
-        findings[number] = requirement.judge(
+        requirement = judged = rules.requirements[number]
+        others = population
+        compares = definitions[number].second_table == "population"
+        if compares and misfit:
+            findings[number] = requirement.not_evaluated(misfit)
+            continue
+        if compares and by_region is not None:
+            others = by_region
+            judged = replace(judged, options={n: v for n, v in judged.options.items() if n != "hierarchies"})
+        finding = judged.judge(
             tables,
             quasi_identifiers=quasi_identifiers,
             attributes=(*quasi_identifiers, *rules.columns("sensitive")),
-            population=population,
+            population=others,
             unit=rules.counted,
             count=None if rules.people else rules.count,
+            added=None if requirement.definition.needs_population else rules.added,
         )
+        findings[number] = replace(finding, requirement=requirement)
     return tuple(findings[number] for number in range(len(rules.requirements)))

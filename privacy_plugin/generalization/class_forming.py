@@ -3,14 +3,13 @@
 The loop works in slices and returns where it stopped, so that an interrupt is heard between two calls.
 """
 
-from numba import njit
-
+from privacy_plugin.compiled import njit
 from privacy_plugin.generalization.local_classes import Cells, Codes, Integers, Rules, passes
 
 PATIENCE = 250  # nodes that may pass without a new class, where classes need more than rows
 
 
-@njit(cache=True)
+@njit()
 def form_classes(
     levels: Codes,
     keys: Integers,

@@ -4,8 +4,8 @@ Every loop works in slices and returns where it stopped, so that an interrupt is
 """
 
 import numpy as np
-from numba import njit
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.generalization.local_classes import (
     BLOCKS,
     CLASSES,
@@ -34,7 +34,7 @@ from privacy_plugin.generalization.local_classes import (
 )
 
 
-@njit(cache=True)
+@njit()
 def _find_bounds(trees: Trees, blocks: Blocks, classes: Classes, label: Codes, line: int) -> float:
     """Note for every block the least loss of a label's meeting with any class in it; return the label's own loss."""
     own, outside = 0.0, 0.0
@@ -54,7 +54,7 @@ def _find_bounds(trees: Trees, blocks: Blocks, classes: Classes, label: Codes, l
     return own + outside
 
 
-@njit(cache=True)
+@njit()
 def _meeting_loss(trees: Trees, label: Codes, line: int, other: Codes, other_line: int, limit: float) -> float:
     """Return the loss of the lowest common label, or `limit` where it is no less."""
     loss = 0.0
@@ -66,7 +66,7 @@ def _meeting_loss(trees: Trees, label: Codes, line: int, other: Codes, other_lin
     return loss
 
 
-@njit(cache=True)
+@njit()
 def _partner(
     trees: Trees, rules: Rules, blocks: Blocks, classes: Classes, one: int, most: float, anyone: bool
 ) -> tuple[float, int, int]:
@@ -114,7 +114,7 @@ def _partner(
     return best, partner, seen
 
 
-@njit(cache=True)
+@njit()
 def find_partners(
     trees: Trees,
     rules: Rules,
@@ -139,7 +139,7 @@ def find_partners(
     return place
 
 
-@njit(cache=True)
+@njit()
 def merge_pairs(
     trees: Trees,
     cells: Cells,
@@ -172,13 +172,13 @@ def merge_pairs(
     return merged
 
 
-@njit(cache=True)
+@njit()
 def _move(trees: Trees, cells: Cells, classes: Classes, cell: int, one: int) -> None:
     remove_cell(trees, cells, classes, cell)
     add_cell(trees, cells, classes, cell, one)
 
 
-@njit(cache=True)
+@njit()
 def _cheapest_class(
     trees: Trees, cells: Cells, rules: Rules, blocks: Blocks, classes: Classes, cell: int, most: float
 ) -> tuple[float, int, int]:
@@ -205,7 +205,7 @@ def _cheapest_class(
     return best, found, seen
 
 
-@njit(cache=True)
+@njit()
 def _takes(cells: Cells, rules: Rules, classes: Classes, cell: int, one: int) -> bool:
     if len(rules.table) == 0:
         return bool(classes.size[one] + cells.rows[cell] >= rules.k)
@@ -214,7 +214,7 @@ def _takes(cells: Cells, rules: Rules, classes: Classes, cell: int, one: int) ->
     return passes(classes.room, 0, classes.size[one] + cells.rows[cell], rules)
 
 
-@njit(cache=True)
+@njit()
 def _spares(cells: Cells, rules: Rules, classes: Classes, cell: int) -> bool:
     """Tell whether a cell's class passes without it."""
     one = classes.of[cell]
@@ -228,7 +228,7 @@ def _spares(cells: Cells, rules: Rules, classes: Classes, cell: int) -> bool:
     return passes(classes.room, 0, size, rules)
 
 
-@njit(cache=True)
+@njit()
 def move_cells(
     trees: Trees, cells: Cells, rules: Rules, blocks: Blocks, classes: Classes, begin: int, most: int
 ) -> tuple[int, int]:
@@ -261,7 +261,7 @@ def move_cells(
     return cell, moved
 
 
-@njit(cache=True)
+@njit()
 def _stands_alone(cells: Cells, rules: Rules, classes: Classes, cell: int) -> bool:
     if cells.rows[cell] < rules.k or cells.rows[cell] == 0:
         return False
@@ -270,7 +270,7 @@ def _stands_alone(cells: Cells, rules: Rules, classes: Classes, cell: int) -> bo
     return passes(classes.room, 0, cells.rows[cell], rules)
 
 
-@njit(cache=True)
+@njit()
 def dissolve_classes(
     trees: Trees, cells: Cells, rules: Rules, blocks: Blocks, classes: Classes, begin: int, most: int, largest: int
 ) -> tuple[int, int]:
@@ -304,7 +304,7 @@ def dissolve_classes(
     return one, dissolved
 
 
-@njit(cache=True)
+@njit()
 def _dissolve(
     trees: Trees,
     cells: Cells,

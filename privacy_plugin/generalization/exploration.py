@@ -11,6 +11,7 @@ from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization.lattice import Lattice, lattice_over
 from privacy_plugin.generalization.losses import Floats
+from privacy_plugin.generalization.unknown_values import Unknown
 from privacy_plugin.requirements.requirement import Requirement, require
 
 SHOWN = 4_000  # nodes that a page can show at once
@@ -54,16 +55,25 @@ def explore(
     hierarchies: Mapping[str, Hierarchy],
     requirements: Sequence[Requirement] = (),
     sensitive: Sequence[str] = (),
+    unknown: Unknown = "refuse",
     shown: int = SHOWN,
 ) -> Exploration:
     """Count the failing rows of every node for a range of limits, and for all requirements of a policy together.
 
     The limits are class sizes, distinct values and, without knowledge, disclosure of every sensitive column. A limit
-    that is not decided class by class, or that compares with a population, is left out.
+    that is not decided class by class, or that compares with a population, is left out. `unknown`: what is done with
+    values that a hierarchy does not cover, as for `generalize`.
     """
 
     def over(asked: Sequence[Requirement]) -> Lattice:
-        return lattice_over(data, hierarchies=hierarchies, requirements=asked, max_suppression=1.0, loss="loss_metric")
+        return lattice_over(
+            data,
+            hierarchies=hierarchies,
+            requirements=asked,
+            max_suppression=1.0,
+            loss="loss_metric",
+            unknown=unknown,
+        )
 
     first = over([require("k_anonymity", at_least=1)])
     if first.nodes > _MOST_NODES:

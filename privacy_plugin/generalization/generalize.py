@@ -12,7 +12,17 @@ from privacy_plugin.generalization.losses import require_loss
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.generalization.search import PICTURED, Found, least_loss, search_chain, why_top_fails
 from privacy_plugin.generalization.search import search as search_best
-from privacy_plugin.generalization.suppression import require_share
+from privacy_plugin.generalization.shaped_classes import (
+    CHOICES,
+    ChooseBy,
+    deciding_requirements,
+    looks_at_values,
+    require_checked,
+    require_choosable,
+    shaped_note,
+)
+from privacy_plugin.generalization.suppression import require_share, rows_without
+from privacy_plugin.generalization.unknown_values import Unknown, require_unknown
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.sources import frequency_table
 
@@ -36,6 +46,8 @@ def generalize(
     population: Any = None,
     unit: str | None = None,
     search: Search = "best",
+    choose_by: ChooseBy = "everything",
+    unknown: Unknown = "refuse",
     progress: Progress | None = None,
     reveal: bool = False,
 ) -> Plan:
@@ -47,8 +59,11 @@ def generalize(
     precision, entropy, loss_metric, discernibility or average_class_size (formulas: `generalization.losses`).
     `sensitive`, `attributes`, `population`: further columns and the table that requirements need. With a `unit`, people
     are counted instead of rows; each must have the same quasi-identifiers in all rows. `progress` is called with a
-    sentence during a long search. A hierarchy that does not cover the data raises HierarchyError, which names the
-    values only with `reveal`.
+    sentence during a long search. `unknown`: what to do with values that a hierarchy does not cover. `refuse` raises
+    HierarchyError with the columns and numbers of rows (and the values with `reveal`); `suppress` leaves their rows
+    out, counted as suppressed; `top` writes `*` for those values, and their column becomes text on every level.
+    `choose_by="quasi_identifiers"`: levels and suppression follow from the quasi-identifiers and class sizes alone, all
+    other requirements are only checked on what is released; so the plan tells nothing about sensitive values.
 
     One compiled walk over the lattice counts the classes that fail a metric's class rule at every node. The nodes that
     remain are evaluated by all requirements, by rising loss, until the next bound on the loss is not below the best
@@ -72,7 +87,12 @@ def generalize(
     require_parameters(hierarchies, requirements, max_suppression, loss)
     if search not in get_args(Search):
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
-    if reveal:
+    if choose_by not in CHOICES:
+        raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {choose_by!r}")
+    if choose_by == "quasi_identifiers":
+        require_choosable(requirements)
+    require_unknown(unknown)
+    if reveal and unknown == "refuse":
         require_covered(data, hierarchies)
     lattice = lattice_over(
         data,
@@ -84,12 +104,36 @@ def generalize(
         attributes=attributes,
         population=population,
         unit=unit,
+        unknown=unknown,
     )
-    found = search_best(lattice, progress) if search == "best" else search_chain(lattice, progress)
+    deciding = replace(lattice, requirements=deciding_requirements(lattice.requirements, choose_by))
+    found = search_best(deciding, progress) if search == "best" else search_chain(deciding, progress)
     if found is None:
-        raise infeasible(lattice, unit)
-    trade_off = _cheap_trade_off(lattice) if search == "best" else ()
-    return _plan(lattice, found, unit, trade_off)
+        raise infeasible(deciding, unit)
+    if choose_by == "quasi_identifiers":
+        generalized, failing = deciding.failing_classes(found.best.node)
+        released = rows_without(generalized, failing, lattice.columns)
+        require_checked(lattice.requirements, released, lattice.roles, lattice.hierarchies)
+    trade_off = _cheap_trade_off(deciding) if search == "best" else ()
+    plan = _plan(lattice, found, unit=unit, trade_off=trade_off, max_suppression=max_suppression, unknown=unknown)
+    looked = choose_by == "everything" and looks_at_values(requirements)
+    return replace(plan, choose_by=choose_by, notes=_shaped_notes(lattice, found, progress) if looked else ())
+
+
+def _shaped_notes(lattice: Lattice, found: Found, progress: Progress | None) -> tuple[str, ...]:
+    """Count the classes that follow from sensitive values: all if the levels do, else those suppressed for them."""
+    sizes = deciding_requirements(lattice.requirements, "quasi_identifiers")
+    generalized, failing = lattice.failing_classes(found.best.node)
+    classes = len(generalized.classes(lattice.columns))
+    if not sizes:
+        blind = replace(lattice, requirements=(require("k_anonymity", at_least=1),))
+    else:
+        blind = replace(lattice, requirements=sizes)
+    other = search_best(blind, progress)
+    if other is None or other.best.node != found.best.node:
+        return (shaped_note(classes, classes),)
+    _, small = blind.failing_classes(other.best.node)
+    return (shaped_note(len(failing) - len(small), classes),)
 
 
 def require_covered(data: Any, hierarchies: Mapping[str, Hierarchy]) -> None:
@@ -155,16 +199,28 @@ def _ends_in_one(lattice: Lattice, name: str) -> bool:
     return len({value for value in levels.dictionaries[-1] if value is not None}) <= 1
 
 
-def _plan(lattice: Lattice, found: Found, unit: str | None, trade_off: tuple[TradeOff, ...]) -> Plan:
+def _plan(
+    lattice: Lattice,
+    found: Found,
+    *,
+    unit: str | None,
+    trade_off: tuple[TradeOff, ...],
+    max_suppression: float,
+    unknown: Unknown,
+) -> Plan:
+    rows = lattice.unknown
+    assert rows is not None
     return Plan(
         levels=_named(lattice, found.best.node),
         hierarchies=lattice.hierarchies,
         requirements=lattice.requirements,
-        loss=found.best.loss,
+        loss=lattice.loss_of_all(found.best.loss, found.best.suppressed),
         loss_name=lattice.loss_name,
-        suppressed=found.best.suppressed,
-        rows=lattice.table.rows,
-        max_suppression=lattice.max_suppression,
+        suppressed=found.best.suppressed + rows.removed,
+        rows=rows.total,
+        max_suppression=max_suppression,
+        unknown=unknown,
+        unknown_rows=rows.by_column,
         minimal_nodes=tuple(_named(lattice, node) for node in found.minimal[:MOST_MINIMAL]),
         nodes_visited=found.visited,
         sensitive=lattice.sensitive,
@@ -172,7 +228,10 @@ def _plan(lattice: Lattice, found: Found, unit: str | None, trade_off: tuple[Tra
         unit=unit,
         exact=found.exact,
         search=found.search + _more_minimal(found),
-        lattice=tuple(LatticeNode(levels=node, loss=loss, feasible=feasible) for node, loss, feasible in found.picture),
+        lattice=tuple(
+            LatticeNode(levels=node, loss=lattice.loss_of_all(loss), feasible=feasible)
+            for node, loss, feasible in found.picture
+        ),
         trade_off=trade_off,
     )
 
@@ -194,7 +253,11 @@ def trade_off_over(lattice: Lattice, ks: Sequence[int]) -> tuple[TradeOff, ...]:
     """Return the least loss for every k; requirements on class sizes make way for k, all others stay."""
     others = tuple(requirement for requirement in lattice.requirements if least_size(requirement) is None)
     asked = [replace(lattice, requirements=(require("k_anonymity", at_least=k), *others)) for k in ks]
-    return tuple(TradeOff(k=k, loss=least_loss(one)) for k, one in zip(ks, asked, strict=True))
+    losses = [least_loss(one) for one in asked]
+    return tuple(
+        TradeOff(k=k, loss=None if loss is None else lattice.loss_of_all(loss))
+        for k, loss in zip(ks, losses, strict=True)
+    )
 
 
 def _named(lattice: Lattice, node: tuple[int, ...]) -> dict[str, int]:

@@ -6,19 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privacy_plugin.errors import HierarchyError, InfeasibleError, ParameterError, unknown_name
+from privacy_plugin.errors import InfeasibleError, ParameterError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, group, pack, sum_by
 from privacy_plugin.frequency.hierarchy import Hierarchy
-from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions, least_size
+from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
 from privacy_plugin.generalization.generalize import infeasible, require_covered, require_parameters
 from privacy_plugin.generalization.label_trees import LabelTree, label_trees
 from privacy_plugin.generalization.lattice import Lattice, in_order, lattice_over
 from privacy_plugin.generalization.local_cells import Combinations, combinations, symbols
-from privacy_plugin.generalization.local_plan import CHOICES, LABELS, UNCOVERED, ChooseBy, Labels, LocalPlan, Uncovered
+from privacy_plugin.generalization.local_plan import LABELS, UNCOVERED, Labels, LocalPlan, Uncovered
 from privacy_plugin.generalization.regions import Regions, make_regions
 from privacy_plugin.generalization.release_judgement import Release, lines_in_regions
 from privacy_plugin.generalization.search import search as search_best
+from privacy_plugin.generalization.shaped_classes import (
+    CHOICES,
+    OBSERVED_NOTE,
+    ChooseBy,
+    deciding_requirements,
+    looks_at_values,
+    require_choosable,
+    shaped_note,
+)
+from privacy_plugin.generalization.unknown_values import Unknown, require_unknown
+from privacy_plugin.generalization.wishes import purpose_weights, read_purpose
 from privacy_plugin.requirements.requirement import Finding, Requirement
 from privacy_plugin.sources import open_source
 
@@ -28,13 +39,6 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 _MOST_MERGERS = 200
-_OBSERVED_NOTE = (
-    "labels are observed: each one tells which values occur in its class, such as the smallest and the largest number"
-)
-_SEARCH_NOTE = (
-    "the search looked at sensitive values: where classes were joined or suppressed can tell something about them to "
-    "an attacker who knows this program; choose_by='quasi_identifiers' avoids it"
-)
 
 
 def generalize_locally(
@@ -48,9 +52,11 @@ def generalize_locally(
     unit: str | None = None,
     max_suppression: float = 0.0,
     weights: Mapping[str, float] | None = None,
+    useful_for: Mapping[str, Any] | None = None,
     labels: Labels = "hierarchy",
     choose_by: ChooseBy = "everything",
     uncovered: Uncovered = "refuse",
+    unknown: Unknown = "refuse",
     keep: Mapping[str, int] | None = None,
     progress: Progress | None = None,
     reveal: bool = False,
@@ -65,12 +71,15 @@ def generalize_locally(
     `sensitive`, `attributes`, `population`, `unit`: as for `generalize`. A population counts by membership in the
     regions, because labels of different regions may cover the same person. `max_suppression`: the share of rows that
     may be left out; only rows that fit no class are. `weights`: how much the loss of a column counts in the search
-    (default 1); `keep`: the highest level that may be used of a column. `labels="observed"` describes a class by its
-    smallest and largest number or by the list of its values instead of the hierarchy's labels: less loss, but it tells
-    which values occur. `choose_by="quasi_identifiers"`: regions follow from the quasi-identifiers and class sizes
-    alone, all other requirements are only checked; the plan then tells nothing about sensitive values. `uncovered`:
-    what applying the plan does with rows that no region covers. `progress` gets a text with the percentage that is
-    done. A hierarchy that does not cover the data is an error, which names the values only with `reveal`.
+    (default 1); `keep`: the highest level that may be used of a column. `useful_for`: `{"predict": column}` or
+    `{"count": [column, ...]}` multiplies the weights by what matters for that (see `generalization.wishes`). With any
+    of these wishes a second search without them shows what they gained and cost. `labels="observed"` describes a class
+    by its smallest and largest number or by the list of its values instead of the hierarchy's labels: less loss, but
+    it tells which values occur. `choose_by="quasi_identifiers"`: regions follow from the quasi-identifiers and class
+    sizes alone, all other requirements are only checked; the plan then tells nothing about sensitive values.
+    `uncovered`: what applying the plan does with rows that no region covers. `unknown`: what is done with values that
+    a hierarchy does not cover, as for `generalize`. `progress` gets a text with the percentage that is done. An error
+    about values that are not covered lists them only with `reveal`.
 
     Deterministic; the order of rows does not matter. The result is a heuristic: no guarantee of the least loss. Cost:
     about half a second for thirty thousand rows and eight columns, once compiled code is loaded.
@@ -85,45 +94,65 @@ def generalize_locally(
     require_parameters(hierarchies, requirements, max_suppression, "loss_metric")
     _require_choices(labels, choose_by, uncovered)
     weights, keep = _weights(weights, hierarchies), _highest_levels(keep, hierarchies)
-    if choose_by == "quasi_identifiers":
-        _require_choosable(requirements)
-    if reveal:
-        require_covered(data, hierarchies)
-    try:
-        lattice = lattice_over(
-            data,
-            hierarchies=hierarchies,
-            requirements=requirements,
-            max_suppression=max_suppression,
-            loss="loss_metric",
-            sensitive=sensitive,
-            attributes=attributes,
-            population=population,
-            unit=unit,
+    source = open_source(data)
+    purpose = None if useful_for is None else read_purpose(useful_for, source.columns)
+    predicts = None if purpose is None else purpose.get("predict")
+    if choose_by == "quasi_identifiers" and predicts is not None and predicts not in hierarchies:
+        raise ParameterError(
+            "choose_by='quasi_identifiers' does not go with useful_for: {predict: ...} of another column: the regions "
+            "would follow from its values. Use choose_by='everything', or count"
         )
-    except HierarchyError:
-        _require_covered_rows(data, hierarchies)
-        raise
+    if choose_by == "quasi_identifiers":
+        require_choosable(requirements)
+    require_unknown(unknown)
+    if reveal and unknown == "refuse":
+        require_covered(data, hierarchies)
+    lattice = lattice_over(
+        data,
+        hierarchies=hierarchies,
+        requirements=requirements,
+        max_suppression=max_suppression,
+        loss="loss_metric",
+        sensitive=sensitive,
+        attributes=attributes,
+        population=population,
+        unit=unit,
+        unknown=unknown,
+    )
+    rows = lattice.unknown
+    assert rows is not None
     _require_feasible(lattice, keep, unit)
+    if purpose is not None:
+        favoured = purpose_weights(source, purpose, tuple(hierarchies))
+        weights = {name: weights.get(name, 1.0) * favour for name, favour in favoured.items()}
     job = _Job.start(lattice, weights, keep, labels == "observed", choose_by, progress)
     outcome = job.search() or job.one_level_for_all(unit)
-    looked = choose_by == "everything" and any("sensitive" in r.definition.roles for r in requirements)
-    notes = ((_OBSERVED_NOTE,) if labels == "observed" else ()) + ((_SEARCH_NOTE,) if looked else ())
-    losses = _column_losses(outcome.regions, job.found, outcome.suppressed)
+    without = job.without_wishes(unit)
+    looked = choose_by == "everything" and (
+        looks_at_values(requirements) or (predicts is not None and predicts not in hierarchies)
+    )
+    notes: tuple[str, ...] = (OBSERVED_NOTE,) if labels == "observed" else ()
+    if looked:
+        notes += (shaped_note(job.count_shaped(outcome.regions), len(outcome.regions)),)
+    losses = job.losses(outcome)
     return LocalPlan(
         found=outcome.regions,
         hierarchies=lattice.hierarchies,
         requirements=lattice.requirements,
         loss=float(np.mean(list(losses.values()))),
         column_losses=losses,
-        suppressed=outcome.suppressed,
-        rows=lattice.table.rows,
+        suppressed=outcome.suppressed + rows.removed,
+        rows=rows.total,
         max_suppression=max_suppression,
         labels=labels,
         choose_by=choose_by,
         uncovered=uncovered,
+        unknown=unknown,
+        unknown_rows=rows.by_column,
         weights=weights,
         highest_levels=keep,
+        useful_for=purpose or {},
+        losses_without_wishes={} if without is None else job.losses(without),
         sensitive=sensitive,
         attributes=lattice.attributes,
         unit=unit,
@@ -166,9 +195,7 @@ class _Job:
         choose_by: ChooseBy,
         progress: Progress | None,
     ) -> "_Job":
-        deciding = lattice.requirements
-        if choose_by == "quasi_identifiers":
-            deciding = tuple(one for one in deciding if least_size(one) is not None)
+        deciding = deciding_requirements(lattice.requirements, choose_by)
         population = None
         if lattice.population is not None and any(one.definition.needs_population for one in lattice.requirements):
             population = lattice.population.frequencies(lattice.columns)
@@ -210,6 +237,41 @@ class _Job:
                 )
             k = 2 * max(k, 2)
         return None
+
+    def losses(self, outcome: _Outcome) -> dict[str, float]:
+        """Return the loss of every column, also of the rows that were left out."""
+        found = _column_losses(outcome.regions, self.found, outcome.suppressed)
+        return {name: self.lattice.loss_of_all(loss) for name, loss in found.items()}
+
+    def without_wishes(self, unit: str | None) -> _Outcome | None:
+        """Search again without weights and highest levels; None if there are none, or nothing is found."""
+        if not self.keep and len({self.weights.get(name, 1.0) for name in self.lattice.columns}) < 2:
+            return None
+        plain = _Job.start(self.lattice, {}, {}, self.observed, self.choose_by, self.progress)
+        try:
+            return plain.search() or plain.one_level_for_all(unit)
+        except InfeasibleError:  # with choose_by, other regions may fail what is only checked
+            return None
+
+    def count_shaped(self, regions: Regions) -> int:
+        """Count the regions that a search by quasi-identifiers and class sizes alone does not make."""
+        from privacy_plugin.generalization.local_search import search_classes  # loads compiled code
+
+        blind = _Job.start(self.lattice, self.weights, self.keep, self.observed, "quasi_identifiers", None)
+        search = search_classes(blind._problem(blind.conditions.k), lambda share: None)
+        others = make_regions(
+            self.found, search.classes(), self.trees, self.lattice.hierarchies, observed=self.observed
+        ).assign(self.found, self.lattice.hierarchies)
+        mine = regions.assign(self.found, self.lattice.hierarchies)
+        here = np.flatnonzero(mine >= 0)
+        pairs, numbers = np.unique(np.stack([mine[here], others[here]], axis=1), axis=0), mine[here]
+        split = np.bincount(pairs[:, 0], minlength=len(regions)) > 1
+        sizes = np.bincount(others[others >= 0], minlength=int(others.max()) + 1 if len(others) else 1)
+        own = np.bincount(numbers, minlength=len(regions))
+        met = np.full(len(regions), -1, dtype=np.int64)
+        met[pairs[:, 0]] = pairs[:, 1]
+        same = ~split & (met >= 0) & (sizes[np.maximum(met, 0)] == own)
+        return int((~same).sum())
 
     def _search_with(self, k: int) -> "_Outcome | list[Finding]":
         from privacy_plugin.generalization.local_search import search_classes  # loads compiled code
@@ -374,37 +436,6 @@ def _highest_levels(given: Mapping[str, int] | None, hierarchies: Mapping[str, H
                 f"the highest level of column {name!r} must be a whole number from 0 to {hierarchies[name].height}"
             )
     return dict(given)
-
-
-def _require_choosable(requirements: Sequence[Requirement]) -> None:
-    """Refuse requirements under which the quasi-identifiers cannot be the only thing that decides."""
-    for one in requirements:
-        if one.definition.needs_population:
-            raise ParameterError(
-                f"choose_by='quasi_identifiers' does not go with {one.metric}: membership in the table shows in the "
-                "quasi-identifiers themselves. Use choose_by='everything'"
-            )
-    if all(least_size(one) is None for one in requirements):
-        raise ParameterError(
-            "choose_by='quasi_identifiers' needs a requirement on class sizes, such as k_anonymity, from which the "
-            "regions follow"
-        )
-
-
-def _require_covered_rows(data: Any, hierarchies: Mapping[str, Hierarchy]) -> None:
-    """Refuse values that a hierarchy does not cover: which column, how many values and rows."""
-    source = open_source(data)
-    for name, hierarchy in hierarchies.items():
-        if name not in source.columns:
-            continue  # reported with all other columns
-        table = source.frequencies([name])
-        missing = np.array([hierarchy.path_of(value) is None for value in table.dictionary(name)], dtype=bool)
-        if missing.any():
-            raise HierarchyError(
-                f"the hierarchy of column {name!r} does not cover {int(missing.sum()):,} value(s) in "
-                f"{int(table.counts[missing[table.column_codes(name)]].sum()):,} of {table.rows:,} rows: it covers "
-                f"{hierarchy.covers}; generalize_locally(..., reveal=True) names them"
-            )
 
 
 def _require_feasible(lattice: Lattice, keep: Mapping[str, int], unit: str | None) -> None:

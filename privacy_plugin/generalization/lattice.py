@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -31,6 +32,7 @@ from privacy_plugin.generalization.class_counts import (
 from privacy_plugin.generalization.losses import Loss, NodeCounts, make_loss
 from privacy_plugin.generalization.node_search import Judged
 from privacy_plugin.generalization.suppression import failing_rows, most_suppressed
+from privacy_plugin.generalization.unknown_values import Unknown, UnknownRows, known_table
 from privacy_plugin.measuring.measure import Tables, measure
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.sources import Source, open_source
@@ -45,11 +47,13 @@ class Lattice:
     table: FrequencyTable
     hierarchies: Mapping[str, Hierarchy]
     requirements: tuple[Requirement, ...]
-    max_suppression: float
+    max_suppression: float | Fraction
     loss_name: str
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     population: Tables | None = None
+    unknown: UnknownRows | None = None
+    """The rows whose values no hierarchy covers; those that are removed are not in the table any more."""
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -90,6 +94,12 @@ class Lattice:
     def loss(self) -> Loss:
         """What a generalization costs."""
         return make_loss(self.loss_name, self.table, self.levels, self.hierarchies)
+
+    def loss_of_all(self, loss: float, suppressed: int = 0) -> float:
+        """Return a loss that also counts the rows that were removed because of unknown values."""
+        if self.unknown is None or not self.unknown.removed:
+            return loss
+        return self.unknown.loss_of_all(self.loss_name, loss, suppressed)
 
     @cached_property
     def most_suppressed(self) -> int:
@@ -183,6 +193,11 @@ class Lattice:
         gone = self._lines_in(generalized, failing, node)
         return Judged(node=node, loss=self.loss.of(node, gone), suppressed=int(self.table.counts[gone].sum()))
 
+    @property
+    def roles(self) -> dict[str, Any]:
+        """The columns that requirements look at."""
+        return {"quasi_identifiers": self.columns, "sensitive": self.sensitive, "attributes": self.attributes}
+
     def failing_classes(self, node: Node, *, masked: bool = False) -> tuple[FrequencyTable, Integers]:
         """Return the table at a node, and one of its distinct rows for each class that has to be suppressed.
 
@@ -254,6 +269,7 @@ def lattice_over(
     attributes: Sequence[str] | None = None,
     population: Any = None,
     unit: str | None = None,
+    unknown: Unknown = "refuse",
 ) -> Lattice:
     """Group the data and lay the hierarchies over it; raise before the search for what cannot be answered."""
     source = open_source(data)
@@ -262,17 +278,19 @@ def lattice_over(
     wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
     table = group_source(source, wanted, unit, requirements)
     table.require_rows()
+    known, rows = known_table(table, hierarchies, unknown, counted="rows" if unit is None else "people")
     lattice = Lattice(
-        table=table,
+        table=known,
         hierarchies=dict(hierarchies),
         requirements=tuple(requirements),
-        max_suppression=max_suppression,
+        max_suppression=rows.left_to_suppress(max_suppression),
         loss_name=loss,
         sensitive=sensitive,
         attributes=seen,
         population=None if population is None else Tables(open_source(population)),
+        unknown=rows,
     )
-    assert lattice.levels  # laid over now, so that a value that is not covered raises before anything else is done
+    assert lattice.levels  # laid over now, so that a level that does not coarsen raises before anything else is done
     _require_population(lattice)
     return lattice
 

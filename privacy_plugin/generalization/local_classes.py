@@ -11,9 +11,9 @@ block costs at least a bound that two table lookups give, so most blocks are nev
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.generalization.walk.rules import (
     CLOSENESS,
     DENOMINATOR,
@@ -112,7 +112,7 @@ class Classes(NamedTuple):
     room: Integers  # room: one histogram
 
 
-@njit(cache=True)
+@njit()
 def meet(trees: Trees, column: int, one: int, other: int) -> int:
     """Return the lowest common node of two nodes of a column."""
     at = trees.table_at[column]
@@ -126,7 +126,7 @@ def meet(trees: Trees, column: int, one: int, other: int) -> int:
     return int(trees.nodes[column] - 1)
 
 
-@njit(cache=True)
+@njit()
 def passes(histograms: Integers, line: int, size: int, rules: Rules) -> bool:
     """Tell whether a class meets everything; one without rows does not exist."""
     if size < rules.k or size == 0:
@@ -134,7 +134,7 @@ def passes(histograms: Integers, line: int, size: int, rules: Rules) -> bool:
     return len(rules.table) == 0 or meets_all(histograms, line, rules.table, rules.ground, size)
 
 
-@njit(cache=True)
+@njit()
 def _lacking_closeness(histogram: Integers, line: int, rules: Rules, rule: int, size: int) -> float:
     table, ground = rules.table, rules.ground
     rows, values, distance = float(table[rule, ROWS]), table[rule, END] - table[rule, FIRST], 0.0
@@ -156,7 +156,7 @@ def _lacking_closeness(histogram: Integers, line: int, rules: Rules, rule: int, 
     return float(max(0.0, distance - size * (table[rule, NUMERATOR] / table[rule, DENOMINATOR])))
 
 
-@njit(cache=True)
+@njit()
 def _lacking_values(histogram: Integers, line: int, rules: Rules, rule: int, size: int) -> float:
     table = rules.table
     first, end, kind = table[rule, FIRST], table[rule, END], table[rule, KIND]
@@ -188,7 +188,7 @@ def _lacking_values(histogram: Integers, line: int, rules: Rules, rule: int, siz
     return float(max(0.0, (most - ratio * rest + NEXT_TO_NOTHING) / max(ratio, NEXT_TO_NOTHING)))
 
 
-@njit(cache=True)
+@njit()
 def lacking(histogram: Integers, line: int, size: int, rules: Rules) -> float:
     """Return about how many rows a class lacks to meet everything: only the search's choice depends on it."""
     worst, table = float(max(rules.k - size, 0)), rules.table
@@ -207,14 +207,14 @@ def lacking(histogram: Integers, line: int, size: int, rules: Rules) -> float:
     return worst
 
 
-@njit(cache=True)
+@njit()
 def cell_histogram(cells: Cells, cell: int, sign: int, histograms: Integers, line: int) -> None:
     """Add a cell's counts to a histogram, or take them away."""
     for entry in range(cells.start[cell], cells.start[cell + 1]):
         histograms[line, cells.symbol[entry]] += sign * cells.amount[entry]
 
 
-@njit(cache=True)
+@njit()
 def place_in_block(classes: Classes, blocks: Blocks, one: int) -> None:
     """Put a class into the block of its labels."""
     key = 0
@@ -239,7 +239,7 @@ def place_in_block(classes: Classes, blocks: Blocks, one: int) -> None:
     classes.block_head[block], classes.block[one] = one, block
 
 
-@njit(cache=True)
+@njit()
 def leave_block(classes: Classes, one: int) -> None:
     """Take a class out of its block, so that no search finds it."""
     block = classes.block[one]
@@ -255,7 +255,7 @@ def leave_block(classes: Classes, one: int) -> None:
     classes.block[one] = -1
 
 
-@njit(cache=True)
+@njit()
 def tight_label(trees: Trees, cells: Cells, classes: Classes, one: int, without: int, label: Codes) -> float:
     """Write the lowest common label of a class's cells but one, and return its loss."""
     empty, cell, columns = True, classes.head[one], cells.leaf.shape[1]
@@ -273,7 +273,7 @@ def tight_label(trees: Trees, cells: Cells, classes: Classes, one: int, without:
     return loss
 
 
-@njit(cache=True)
+@njit()
 def add_cell(trees: Trees, cells: Cells, classes: Classes, cell: int, one: int) -> None:
     """Put a cell into a class; its place among the blocks and what it lacks are left to the caller."""
     loss, head = 0.0, classes.head[one]
@@ -291,7 +291,7 @@ def add_cell(trees: Trees, cells: Cells, classes: Classes, cell: int, one: int) 
     cell_histogram(cells, cell, 1, classes.histogram, one)
 
 
-@njit(cache=True)
+@njit()
 def remove_cell(trees: Trees, cells: Cells, classes: Classes, cell: int) -> None:
     """Take a cell out of its class and tighten the labels; a class without cells leaves its block and is free."""
     one, after, before = classes.of[cell], classes.after[cell], classes.before[cell]
@@ -309,7 +309,7 @@ def remove_cell(trees: Trees, cells: Cells, classes: Classes, cell: int) -> None
         empty_class(classes, one)
 
 
-@njit(cache=True)
+@njit()
 def empty_class(classes: Classes, one: int) -> None:
     """Forget a class; its id is free for another one."""
     leave_block(classes, one)
@@ -319,7 +319,7 @@ def empty_class(classes: Classes, one: int) -> None:
     classes.registers[FREE] += 1
 
 
-@njit(cache=True)
+@njit()
 def new_class(classes: Classes) -> int:
     """Return the id of an empty class, -1 where there is no room for one."""
     if classes.registers[FREE] > 0:
@@ -332,7 +332,7 @@ def new_class(classes: Classes) -> int:
     return one
 
 
-@njit(cache=True)
+@njit()
 def find_lacking(classes: Classes, rules: Rules, one: int) -> None:
     """Note what a class lacks: nothing exactly where it passes."""
     if passes(classes.histogram, one, classes.size[one], rules):
@@ -341,7 +341,7 @@ def find_lacking(classes: Classes, rules: Rules, one: int) -> None:
         classes.lacking[one] = max(1e-3, lacking(classes.histogram, one, classes.size[one], rules))
 
 
-@njit(cache=True)
+@njit()
 def fill_classes(trees: Trees, cells: Cells, rules: Rules, blocks: Blocks, classes: Classes) -> None:
     """Build all classes from the class of every cell."""
     for cell in range(len(cells.rows) - 1, -1, -1):

@@ -1,8 +1,8 @@
 """Local plans: regions with labels of their own, to be applied where the data lives, and again."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.description import Description
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError
+from privacy_plugin.errors import ColumnError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.recoding import Recoding
@@ -21,14 +21,27 @@ from privacy_plugin.frequency.table import merge
 from privacy_plugin.frequency.values import SUPPRESSED, Value
 from privacy_plugin.generalization.lattice import group_source, needed_columns
 from privacy_plugin.generalization.local_cells import Combinations, combinations
+from privacy_plugin.generalization.region_population import population_by_region, region_digest
 from privacy_plugin.generalization.regions import (
     OUTSIDE,
+    SUPPRESSED_ROWS,
     Region,
     Regions,
     read_regions,
 )
 from privacy_plugin.generalization.release_judgement import Release, lines_in_regions
+from privacy_plugin.generalization.shaped_classes import CHOICES, ChooseBy, deciding_requirements, require_checked
 from privacy_plugin.generalization.suppression import failing_rows, most_suppressed, require_share
+from privacy_plugin.generalization.unknown_values import (
+    Unknown,
+    describe_unknown,
+    describe_unknown_rows,
+    read_unknown_rows,
+    require_unknown,
+    unknown_codes,
+    unknown_lines,
+)
+from privacy_plugin.generalization.wishes import describe_wishes, read_purpose
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
@@ -37,10 +50,8 @@ KIND = "local"
 _FORMAT = 1
 
 Labels = Literal["hierarchy", "observed"]
-ChooseBy = Literal["everything", "quasi_identifiers"]
 Uncovered = Literal["refuse", "suppress"]
 LABELS: tuple[Labels, ...] = ("hierarchy", "observed")
-CHOICES: tuple[ChooseBy, ...] = ("everything", "quasi_identifiers")
 UNCOVERED: tuple[Uncovered, ...] = ("refuse", "suppress")
 
 
@@ -51,7 +62,9 @@ class LocalPlan:
     `loss` is the loss metric of the released table, from 0 to 1, in which a suppressed row loses all; `column_losses`
     is the same for each column. `suppressed` rows are in no region. With a `unit`, rows are people. `search` describes
     how the regions were found, `notes` what a reader of the release should know. `found` holds the regions in compact
-    form; `regions` lists them.
+    form; `regions` lists them. `unknown` says what is done with values that a hierarchy does not cover, also when the
+    plan is applied; `unknown_rows` counts the rows that had one, by column. `losses_without_wishes`: the loss of every
+    column in the plan that was found without `weights`, `highest_levels` and `useful_for`; empty where there are none.
     """
 
     found: Regions = field(repr=False)
@@ -67,9 +80,13 @@ class LocalPlan:
     uncovered: Uncovered = "refuse"
     weights: Mapping[str, float] = field(default_factory=dict)
     highest_levels: Mapping[str, int] = field(default_factory=dict)
+    useful_for: Mapping[str, Any] = field(default_factory=dict)
+    losses_without_wishes: Mapping[str, float] = field(default_factory=dict)
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     unit: str | None = None
+    unknown: Unknown = "refuse"
+    unknown_rows: Mapping[str, int] = field(default_factory=dict)
     search: str = ""
     notes: tuple[str, ...] = ()
 
@@ -84,6 +101,7 @@ class LocalPlan:
             if value not in valid:
                 raise ParameterError(f"{name} must be one of {', '.join(valid)}, not {value!r}")
         require_share(self.max_suppression)
+        require_unknown(self.unknown)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -140,9 +158,12 @@ class LocalPlan:
         table.require_rows()
         everybody = self._population(population)
         found = combinations(table, self.quasi_identifiers, everybody)
-        region_of = self.found.assign(found, self.hierarchies)
-        self._require_covered(found, region_of)
+        region_of = self._assign(found)
+        self._require_covered(table, found, region_of)
         gone = self._suppressed(table, everybody, found, region_of)
+        if self.choose_by == "quasi_identifiers":
+            released = self._release(table, everybody, found, np.where(gone, OUTSIDE, region_of))
+            require_checked(self.requirements, released.released, released.roles, self.hierarchies)
         if suppression == "mask" and gone.any():
             self._require_masked(table, everybody, found, region_of, gone)
         return self._recoding(found, region_of, gone, tuple(source.columns if keep is None else keep), suppression)
@@ -155,9 +176,30 @@ class LocalPlan:
             raise ParameterError(f"{wanted[0].metric} compares with a population; give it with population=")
         return open_source(population).frequencies(self.quasi_identifiers)
 
-    def _require_covered(self, found: Combinations, region_of: npt.NDArray[np.int64]) -> None:
+    def _assign(self, found: Combinations) -> npt.NDArray[np.int64]:
+        """Return the region of every combination; a value that no hierarchy covers is treated as `unknown` says."""
+        masks = [
+            unknown_codes(values, self.hierarchies[n])
+            for n, values in zip(found.columns, found.dictionaries, strict=True)
+        ]
+        if self.unknown == "refuse" or not any(mask.any() for mask in masks):
+            return self.found.assign(found, self.hierarchies)
+        if self.unknown == "top":
+            dictionaries = tuple(
+                tuple(SUPPRESSED if out else value for value, out in zip(values, mask.tolist(), strict=True))
+                for values, mask in zip(found.dictionaries, masks, strict=True)
+            )
+            return self.found.assign(replace(found, dictionaries=dictionaries), self.hierarchies)
+        gone = np.logical_or.reduce([mask[found.codes[:, c]] for c, mask in enumerate(masks)])
+        return np.where(gone, SUPPRESSED_ROWS, self.found.assign(found, self.hierarchies))
+
+    def _require_covered(self, table: FrequencyTable, found: Combinations, region_of: npt.NDArray[np.int64]) -> None:
         rows = int(found.rows[region_of == OUTSIDE].sum())
         if rows and self.uncovered == "refuse":
+            unknown = {name: int(table.counts[m].sum()) for name, m in unknown_lines(table, self.hierarchies).items()}
+            if unknown and self.unknown == "refuse":
+                counted = "people" if self.unit else "rows"
+                raise HierarchyError(describe_unknown(table, self.hierarchies, unknown, counted))
             raise InfeasibleError(
                 f"{rows:,} of {found.total:,} rows are outside all regions of the plan: no label covers their values. "
                 "Make a new plan, or one with uncovered='suppress'"
@@ -203,7 +245,7 @@ class LocalPlan:
         released = release.released
         failing = failing_rows(
             released,
-            [release.requirement(one) for one in self.requirements],
+            [release.requirement(one) for one in deciding_requirements(self.requirements, self.choose_by)],
             quasi_identifiers=self.quasi_identifiers,
             sensitive=self.sensitive,
             attributes=self.attributes,
@@ -274,6 +316,27 @@ class LocalPlan:
             suppressed=suppressed,
         )
 
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the regions: what a verdict that counts a population by region depends on."""
+        return region_digest(self.found)
+
+    def population_by_region(
+        self, table: FrequencyTable, population: FrequencyTable, hierarchies: Mapping[str, Hierarchy]
+    ) -> FrequencyTable:
+        """Count a population by region for the gate, which judges a table that this plan is said to have made.
+
+        Raise ParameterError unless the plan has the policy's `hierarchies`, every class of the table is a region, and
+        the labels of a region cover everybody who counts in it.
+        """
+        return population_by_region(
+            self.found,
+            {name: hierarchy.specification for name, hierarchy in self.hierarchies.items()},
+            table=table,
+            population=population,
+            hierarchies=hierarchies,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `load_plan` reads; labels and combinations hold values of the table."""
         return {
@@ -291,9 +354,13 @@ class LocalPlan:
             "uncovered": self.uncovered,
             "weights": dict(self.weights),
             "highest_levels": dict(self.highest_levels),
+            "useful_for": dict(self.useful_for),
+            "losses_without_wishes": dict(self.losses_without_wishes),
             "sensitive": self.sensitive,
             "attributes": None if self.attributes is None else list(self.attributes),
             "unit": self.unit,
+            "unknown": self.unknown,
+            "unknown_rows": dict(self.unknown_rows),
             "search": self.search,
             "notes": list(self.notes),
             "found": self.found.to_dict(),
@@ -312,6 +379,10 @@ class LocalPlan:
             "labels": self.labels,
             "choose_by": self.choose_by,
             "uncovered": self.uncovered,
+            "unknown": self.unknown,
+            "unknown_rows": dict(self.unknown_rows),
+            "useful_for": dict(self.useful_for),
+            "losses_without_wishes": dict(self.losses_without_wishes),
             "notes": list(self.notes),
         }
 
@@ -330,8 +401,10 @@ class LocalPlan:
                     f"{self.suppressed:,} of {self.rows:,} {counted} ({self.suppressed_share:.2%}; at most "
                     f"{self.max_suppression:.1%} allowed)",
                 ),
+                *describe_unknown_rows(self.unknown, self.unknown_rows, counted),
                 ("regions", f"{len(self.found):,}, of {int(size.min()):,} to {int(size.max()):,} {counted}"),
                 ("searched", self.search),
+                *self._wishes(),
             ),
             notes=self.notes,
             facts={
@@ -343,6 +416,14 @@ class LocalPlan:
             },
             released_rows=None if self.unit else self.rows - self.suppressed,
         )
+
+    def _wishes(self) -> Iterator[tuple[str, str]]:
+        if "predict" in self.useful_for:
+            yield "useful for", f"predicting {self.useful_for['predict']}"
+        if "count" in self.useful_for:
+            yield "useful for", f"counting by {', '.join(self.useful_for['count'])}"
+        if self.losses_without_wishes:
+            yield "wishes", describe_wishes(self.column_losses, self.losses_without_wishes)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a file, whole or not at all; only its owner can read it, because it holds values."""
@@ -375,6 +456,15 @@ def read_local_plan(given: dict[str, Any]) -> LocalPlan:
     for name in ("sensitive", "unit"):
         if content[name] is not None and not isinstance(content[name], str):
             raise ParameterError(f"{name} of a plan must be the name of a column")
+    without = {str(name): _share(loss) for name, loss in content.pop("losses_without_wishes", {}).items()}
+    purpose = content.pop("useful_for", {})
+    named = [purpose.get("predict"), *(purpose.get("count") or ())]
+    if without and set(without) != set(hierarchies):
+        raise ParameterError("losses_without_wishes of a plan must name its quasi-identifiers")
+    content |= {
+        "losses_without_wishes": without,
+        "useful_for": read_purpose(purpose, [one for one in named if isinstance(one, str)]) if purpose else {},
+    }
     content |= {"column_losses": losses, "loss": _share(content["loss"]), **numbers}
     return LocalPlan(
         **{
@@ -384,6 +474,7 @@ def read_local_plan(given: dict[str, Any]) -> LocalPlan:
             "requirements": requirements,
             "attributes": None if attributes is None else tuple(attributes),
             "notes": tuple(notes),
+            "unknown_rows": read_unknown_rows(content.get("unknown_rows", {})),
             "search": search,
         }
     )

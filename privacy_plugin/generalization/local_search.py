@@ -159,7 +159,7 @@ class LocalSearch:
         self._progress(0.4)
 
     def _nodes(self) -> tuple[Codes, Integers, Integers, Codes]:
-        """List the nodes by rising loss, with keys by which combinations are told apart at a node."""
+        """List the nodes by rising loss, with keys that tell combinations apart at a node."""
         usable = [_levels(tree) for tree in self._trees]
         rows = self._problem.found.rows
         losses: list[Floats] = []
@@ -448,7 +448,7 @@ class _Parts:
 
 
 def _scattered(nodes: Codes, column: int) -> Integers:
-    """Return numbers by which nodes are told apart, whatever is added to them for other columns."""
+    """Return numbers that tell nodes apart, whatever is added to them for other columns."""
     mixed = (nodes.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed += np.uint64((column + 1) * 0xD1B54A32D192ED03 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

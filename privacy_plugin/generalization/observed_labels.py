@@ -29,6 +29,17 @@ class Observed:
         number, low, high = as_number(value), as_number(self.ends[0]), as_number(self.ends[1])
         return number is not None and low is not None and high is not None and low <= number <= high
 
+    def texts(self) -> tuple[str | None, ...]:
+        """Return the ways in which a class of these values is written."""
+        missing = _OR_MISSING if self.missing else ""
+        if self.ends is not None:
+            low, high = self.ends
+            return f"{low}-{high}{missing}", f"{low} to {high}{missing}"
+        listed = sorted({text for _, text in self.values})
+        if not listed:
+            return (None,)
+        return ((listed[0] if len(listed) == 1 else "{" + ", ".join(listed) + "}") + missing,)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `read_observed` reads."""
         if self.ends is not None:

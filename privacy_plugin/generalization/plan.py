@@ -10,19 +10,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from privacy_plugin.atomic_write import staging_path, write_atomically
 from privacy_plugin.description import Description
-from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, describe_error
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, PrivacyPluginError, describe_error
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy, column_levels
 from privacy_plugin.frequency.hierarchy_files import write_hierarchy
 from privacy_plugin.frequency.recoding import Recoding
-from privacy_plugin.frequency.values import Value
+from privacy_plugin.frequency.table import merge
+from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 from privacy_plugin.generalization.lattice import Lattice, group_source, needed_columns
 from privacy_plugin.generalization.losses import SHARES
-from privacy_plugin.generalization.suppression import require_share
+from privacy_plugin.generalization.shaped_classes import CHOICES, ChooseBy, deciding_requirements, require_checked
+from privacy_plugin.generalization.suppression import masked_rows, require_share, rows_without
+from privacy_plugin.generalization.unknown_values import (
+    Unknown,
+    describe_unknown_rows,
+    known_table,
+    read_unknown_rows,
+    require_unknown,
+    unknown_lines,
+)
 from privacy_plugin.measuring.measure import Tables
-from privacy_plugin.requirements.requirement import Requirement, require
+from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.text_files import read_text_file
@@ -66,7 +79,8 @@ class Plan:
     it can be re-used on the next partition. With a `unit`, rows are people. `exact`: no generalization has a smaller
     loss; `search` says how that is known, or why it is not. `minimal_nodes`: all generalizations that are allowed while
     no more specific one is (none listed where `search` says so). `lattice` holds all nodes of a small lattice,
-    `trade_off` the loss for other k.
+    `trade_off` the loss for other k. `unknown` says what is done with values that a hierarchy does not cover, also when
+    the plan is applied; `unknown_rows` counts the rows that had one, by column.
     """
 
     levels: Mapping[str, int]
@@ -82,6 +96,10 @@ class Plan:
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     unit: str | None = None
+    unknown: Unknown = "refuse"
+    unknown_rows: Mapping[str, int] = field(default_factory=dict)
+    choose_by: ChooseBy = "everything"
+    notes: tuple[str, ...] = ()
     exact: bool = True
     search: str = ""
     lattice: tuple[LatticeNode, ...] = field(default=(), repr=False)
@@ -95,6 +113,11 @@ class Plan:
             if type(level) is not int or not 0 <= level <= height:
                 raise ParameterError(f"the level of column {name!r} must be a whole number from 0 to {height}")
         require_share(self.max_suppression)
+        require_unknown(self.unknown)
+        if self.choose_by not in CHOICES:
+            raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {self.choose_by!r}")
+        if not all(isinstance(note, str) for note in self.notes):
+            raise ParameterError("notes of a plan must be text")
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -125,8 +148,9 @@ class Plan:
         `population` is needed where a requirement compares with it. Rows may keep their order, and a pandas frame its
         index, which can identify people; a release asset and `privacy-plugin anonymize` keep neither.
 
-        Raises HierarchyError for values that no hierarchy covers, and InfeasibleError when more rows than the limit
-        would be suppressed or what is left fails; nothing is written then.
+        Raises HierarchyError for values that no hierarchy covers, unless `unknown` says what to do with them, and
+        InfeasibleError when more rows than the limit would be suppressed or what is left fails; nothing is written
+        then.
         """
         source = open_source(data)
         recoding = self.recoding(source, keep=keep, suppression=suppression, population=population)
@@ -144,27 +168,91 @@ class Plan:
         columns = needed_columns(
             tuple(self.levels), self.requirements, sensitive=self.sensitive, attributes=self.attributes
         )
+        table = group_source(source, columns, self.unit, self.requirements)
+        table.require_rows()
+        hierarchies = {name: self.hierarchies[name] for name in self.levels}
+        known, unknown = known_table(table, hierarchies, self.unknown, counted="people" if self.unit else "rows")
         lattice = Lattice(
-            table=group_source(source, columns, self.unit, self.requirements),
-            hierarchies={name: self.hierarchies[name] for name in self.levels},
-            requirements=self.requirements,
-            max_suppression=self.max_suppression,
+            table=known,
+            hierarchies=hierarchies,
+            requirements=deciding_requirements(self.requirements, self.choose_by),
+            max_suppression=unknown.left_to_suppress(self.max_suppression),
             loss_name=self.loss_name,
             sensitive=self.sensitive,
             attributes=self.attributes,
             population=None if population is None else Tables(open_source(population)),
         )
         generalized, failing = lattice.failing_classes(tuple(self.levels.values()), masked=suppression == "mask")
+        if self.choose_by == "quasi_identifiers":
+            left_out = masked_rows if suppression == "mask" and len(failing) else rows_without
+            left = left_out(generalized, failing, lattice.columns)
+            require_checked(self.requirements, left, lattice.roles, hierarchies)
         suppressed = frozenset(_class_values(generalized, row, tuple(self.levels)) for row in failing.tolist())
         if len(suppressed) != len(failing):
             raise ColumnError("a quasi-identifier mixes true and 1 (or false and 0); give the column one type")
+        mappings = {
+            name: self._mapping(name, table.dictionary(name))
+            for name, level in self.levels.items()
+            if level or self.unknown == "top"
+        }
+        if unknown.removed:
+            suppressed |= self._unknown_classes(table, mappings)
+            if suppression == "mask":
+                self._require_masked(lattice, table, generalized, failing)
         return Recoding(
             keep=tuple(keep if keep is not None else source.columns),
-            mappings={name: _mapping(lattice.levels[name], level) for name, level in self.levels.items() if level},
+            mappings=mappings,
             suppressed_columns=tuple(self.levels),
             suppressed=suppressed,
             suppression=suppression,
         )
+
+    def _mapping(self, column: str, values: Sequence[Value]) -> dict[Value, Value]:
+        """Return what every value becomes; an unknown one becomes `*`, or a label whose rows are suppressed."""
+        hierarchy, level = self.hierarchies[column], self.levels[column]
+        covered = tuple(value for value in values if hierarchy.path_of(value) is not None)
+        mapping = _mapping(hierarchy.levels(covered, column=column), level)
+        removed = "unknown"
+        while any(removed == label(new) for new in mapping.values() if new is not None):
+            removed += "."
+        unknown = SUPPRESSED if self.unknown == "top" else removed
+        return {value: unknown if hierarchy.path_of(value) is None else mapping[value] for value in values}
+
+    def _unknown_classes(
+        self, table: FrequencyTable, mappings: Mapping[str, Mapping[Value, Value]]
+    ) -> frozenset[tuple[Value, ...]]:
+        """Return the new values of all rows with a value that is not covered."""
+        lines = unknown_lines(table, {name: self.hierarchies[name] for name in self.levels})
+        gone = np.flatnonzero(np.logical_or.reduce(list(lines.values())))
+        names = tuple(self.levels)
+        return frozenset(
+            tuple(mappings[name][value] if name in mappings else value for name, value in zip(names, old, strict=True))
+            for old in (_class_values(table, row, names) for row in gone.tolist())
+        )
+
+    def _require_masked(
+        self, lattice: Lattice, table: FrequencyTable, generalized: FrequencyTable, failing: Integers
+    ) -> None:
+        """Judge what is released where failing rows and rows with unknown values have `*` in every quasi-identifier."""
+        lines = unknown_lines(table, lattice.hierarchies)
+        gone = np.flatnonzero(np.logical_or.reduce(list(lines.values())))
+        stars = FrequencyTable.from_columns(
+            table.columns,
+            [np.zeros(len(gone), np.int32) if n in self.levels else table.column_codes(n)[gone] for n in table.columns],
+            [[SUPPRESSED] if name in self.levels else table.dictionary(name) for name in table.columns],
+            table.counts[gone],
+        )
+        whole = merge([masked_rows(generalized, failing, lattice.columns), stars])
+        for requirement in self.requirements:
+            finding = with_hierarchies(requirement, lattice.hierarchies).judge(
+                whole,
+                quasi_identifiers=lattice.columns,
+                sensitive=self.sensitive,
+                attributes=self.attributes,
+                population=lattice.population,
+            )
+            if not finding.passed:
+                raise InfeasibleError(f"with the suppressed rows masked the table fails: {finding.reason}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `load_plan` reads; hierarchies list the values they were given."""
@@ -183,6 +271,10 @@ class Plan:
             "sensitive": self.sensitive,
             "attributes": None if self.attributes is None else list(self.attributes),
             "unit": self.unit,
+            "unknown": self.unknown,
+            "unknown_rows": dict(self.unknown_rows),
+            "choose_by": self.choose_by,
+            "notes": list(self.notes),
             "exact": self.exact,
             "search": self.search,
             "lattice": [[list(node.levels), node.loss, node.feasible] for node in self.lattice],
@@ -191,8 +283,9 @@ class Plan:
 
     def summary(self) -> dict[str, Any]:
         """Return what the plan does, without its hierarchies, which list values."""
-        names = ("loss", "loss_name", "suppressed", "rows", "max_suppression")
-        return {"levels": dict(self.levels), **{name: getattr(self, name) for name in names}}
+        names = ("loss", "loss_name", "suppressed", "rows", "max_suppression", "unknown")
+        content = {"levels": dict(self.levels), **{name: getattr(self, name) for name in names}}
+        return {**content, "unknown_rows": dict(self.unknown_rows), "choose_by": self.choose_by}
 
     def describe(self) -> Description:
         """Return levels, loss, suppressed rows and how the plan was found."""
@@ -206,9 +299,11 @@ class Plan:
                     f"{self.suppressed:,} of {self.rows:,} {counted} ({self.suppressed_share:.2%}; at most "
                     f"{self.max_suppression:.1%} allowed)",
                 ),
+                *describe_unknown_rows(self.unknown, self.unknown_rows, counted),
                 ("searched", self._search_text()),
             ),
             levels=column_levels(self.levels, self.hierarchies),
+            notes=self.notes,
             facts={
                 "loss": self.loss,
                 f"suppressed {counted}": self.suppressed,
@@ -300,6 +395,8 @@ def load_plan(path: str | Path) -> "Plan | LocalPlan":
             for levels, loss, feasible in given.get("lattice", ())
         )
         given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
+        given["notes"] = tuple(given.get("notes", ()))
+        given["unknown_rows"] = read_unknown_rows(given.get("unknown_rows", {}))
         given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
         if not math.isfinite(given["loss"]) or not 0 <= given["suppressed"] <= given["rows"] or not given["rows"]:
             raise ParameterError(f"the plan {str(path)!r} counts rows or losses that no table has; make it again")

@@ -145,6 +145,16 @@ class Regions:
             result[begin : begin + step] = np.where(fits.any(axis=1), order[fits.argmax(axis=1)], OUTSIDE)
         return result
 
+    def covers(
+        self, found: Combinations, places: Integers, regions: Integers, hierarchies: Mapping[str, Hierarchy]
+    ) -> npt.NDArray[np.bool_]:
+        """Tell for some combinations whether the labels of the given regions cover them."""
+        result = np.ones(len(places), dtype=bool)
+        for c, dictionary in enumerate(found.dictionaries):
+            cover = _cover(dictionary, self.labels[c], hierarchies[self.columns[c]])
+            result &= cover[found.codes[places, c], self.members[regions, c]]
+        return result
+
     def released(self, table: FrequencyTable, lines: Integers) -> FrequencyTable:
         """Return a table as it is released, given the region of every line; lines in no region are left out."""
         kept = np.flatnonzero(lines >= 0)

@@ -146,6 +146,19 @@ def _measured(
     return measure(definition, Tables(open_source(table)), population=others, **given, **requirement.options)
 
 
+def masked_rows(table: FrequencyTable, example_rows: Integers, quasi_identifiers: Sequence[str]) -> FrequencyTable:
+    """Return the table with `*` in the quasi-identifiers of some classes, given one distinct row of each."""
+    members = table.classes(quasi_identifiers).members
+    gone = np.isin(members, members[example_rows])
+    return _remaining(table, gone, quasi_identifiers)
+
+
+def rows_without(table: FrequencyTable, example_rows: Integers, quasi_identifiers: Sequence[str]) -> FrequencyTable:
+    """Return the table without some classes, given one distinct row of each."""
+    members = table.classes(quasi_identifiers).members
+    return _remaining(table, np.isin(members, members[example_rows]), None) if len(example_rows) else table
+
+
 def _remaining(table: FrequencyTable, gone: npt.NDArray[np.bool_], masked: Sequence[str] | None) -> FrequencyTable:
     """Return the table without the rows that are gone, or with `*` in their masked columns."""
     columns, dictionaries = [], []

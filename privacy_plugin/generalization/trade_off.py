@@ -48,6 +48,7 @@ def affordable_trade_off(
         attributes=plan.attributes,
         population=population,
         unit=plan.unit,
+        unknown=plan.unknown,
     )
     k = asked_size(plan.requirements)
     apart = [size for size in KS if max(size / k, k / size) >= _NEARLY]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privacy_plugin.anonymizers.base import Anonymizer
-from privacy_plugin.anonymizers.registry import DEFAULT, DEFAULT_WITH_POPULATION, find_anonymizer
+from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import (
     ColumnError,
     HierarchyError,
@@ -20,6 +20,7 @@ from privacy_plugin.errors import (
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.people_table import COUNTS
 from privacy_plugin.frequency.person_rows import SEPARATOR
+from privacy_plugin.frequency.treatment import Treatment
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.policy.packs import pack_requirements
 from privacy_plugin.policy.presets import preset
@@ -30,7 +31,7 @@ from privacy_plugin.requirements.rules import ROLES, WITHHELD, require_one_secon
 from privacy_plugin.requirements.specification import hierarchy_from_specification, parse_option
 
 _PERIODS = ("hours", "days", "weeks")
-_COLUMN_KEYS = ("role", "hierarchy", "weight", "keep", "why")
+_COLUMN_KEYS = ("role", "hierarchy", "weight", "keep", "treatment", "why")
 
 
 def parse_columns(given: Any) -> dict[str, dict[str, Any]]:
@@ -293,18 +294,27 @@ def parse_hierarchies(columns: Mapping[str, Mapping[str, Any]], folder: Path) ->
     return hierarchies
 
 
-def parse_method(
-    given: Any, columns: Mapping[str, Mapping[str, Any]], requirements: Sequence[Requirement]
-) -> tuple[str, dict[str, Any]]:
-    """Parse the anonymization method, its options, and the wishes of single columns, which become options of it.
+def parse_treatments(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Treatment]:
+    """Parse the treatments of numeric columns, such as {top: 90} or {microaggregate: 5}."""
+    found = {}
+    for name, entry in columns.items():
+        if "treatment" not in entry:
+            continue
+        if entry["role"] in WITHHELD:
+            raise PolicyError(f"column {name!r} has a treatment but is never released; remove the treatment")
+        try:
+            found[name] = Treatment.read(entry["treatment"])
+        except ParameterError as problem:
+            raise PolicyError(f"treatment of column {name!r}: {problem}") from None
+    return found
 
-    The default is the method that keeps most detail among those that the gate can judge by these requirements.
-    """
+
+def parse_method(given: Any, columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Parse the anonymization method, its options, and the wishes of single columns, which become options of it."""
     if given is not None and not isinstance(given, Mapping):
         raise PolicyError("anonymize must be a mapping: {method: ..., and the options of the method}")
     settings = dict(given or {})
-    compares = any(requirement.definition.second_table == "population" for requirement in requirements)
-    name = settings.pop("method", DEFAULT_WITH_POPULATION if compares else DEFAULT)
+    name = settings.pop("method", DEFAULT)
     released = [column for column, entry in columns.items() if entry["role"] not in WITHHELD]
     try:
         method = find_anonymizer(name)

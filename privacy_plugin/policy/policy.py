@@ -18,6 +18,7 @@ from privacy_plugin.anonymizers.registry import DEFAULT, find_anonymizer
 from privacy_plugin.errors import ParameterError, PolicyError, describe_error, unknown_name
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.person_rows import parse_people
+from privacy_plugin.frequency.treatment import Treatment
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.history.in_use import using_history
 from privacy_plugin.policy.packs import pack_notes, parse_packs
@@ -31,6 +32,7 @@ from privacy_plugin.policy.parser import (
     parse_hierarchies,
     parse_method,
     parse_requirements,
+    parse_treatments,
     parse_valid_for,
     with_dataset,
     with_releases,
@@ -91,6 +93,7 @@ class Policy:
     valid_for: timedelta | None = None
     count: str | None = None
     people: Mapping[str, Any] = field(default_factory=dict)
+    treatments: Mapping[str, Treatment] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
@@ -125,7 +128,7 @@ class Policy:
         else:
             require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         hierarchies = parse_hierarchies(columns, Path(folder))
-        method, options = parse_method(given.get("anonymize"), columns, requirements)
+        method, options = parse_method(given.get("anonymize"), columns)
         resolved = [with_dataset(with_hierarchies(each, hierarchies), dataset) for each in requirements]
         policy = cls(
             dataset=dataset,
@@ -139,6 +142,7 @@ class Policy:
             valid_for=parse_valid_for(given.get("valid_for")),
             count=parse_count(given.get("count"), roles),
             people=people,
+            treatments=parse_treatments(columns),
             notes=(
                 *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
@@ -147,6 +151,7 @@ class Policy:
                 *note_weakest_limits(requirements),
             ),
         )
+        _require_treatable(policy)
         if "anonymize" in given:
             policy.anonymizer.require_policy()
         if policy.rules.tables and policy.rules.needs_history:
@@ -182,6 +187,11 @@ class Policy:
             **({"valid_for": str(self.valid_for)} if self.valid_for else {}),
             **({"count": self.count} if self.count else {}),
             **({"people": dict(self.people)} if self.people else {}),
+            **(
+                {"treatments": {name: one.to_dict() for name, one in self.treatments.items()}}
+                if self.treatments
+                else {}
+            ),
             **({"clauses": [asdict(clause) for clause in self.clauses]} if self.clauses else {}),
         }
         text = json.dumps(resolved, sort_keys=True, default=lambda value: f"{type(value).__name__} {value}")
@@ -198,6 +208,7 @@ class Policy:
             clauses=self.clauses,
             count=self.count,
             people=self.people,
+            treatments=self.treatments,
         )
 
     @cached_property
@@ -218,6 +229,11 @@ class Policy:
         """Whether releases are drawn within a privacy budget, which covers no exact result of the original."""
         return self.anonymizer.spends_budget or self.rules.needs_ledger
 
+    @property
+    def needs_plan(self) -> bool:
+        """Whether the gate counts a population by the regions of the plan that made the judged table."""
+        return self.anonymizer.gate_needs_plan
+
     def judge(
         self,
         data: Any,
@@ -226,11 +242,20 @@ class Policy:
         partition: str | None = None,
         fingerprint: bool = False,
         history: "ReleaseHistory | str | None" = None,
+        plan: Any = None,
     ) -> Verdict:
         """Judge a table; the gate stays closed, with its reasons, if anything could not be evaluated.
 
-        Requirements over releases use `history`, or the one in use.
+        Requirements over releases use `history`, or the one in use. `plan`: the plan that made the table; only a policy
+        that `needs_plan` uses it, after verifying it on the table.
         """
+        used = plan if self.needs_plan else None
+        try:
+            self.anonymizer.require_plan(used) if used is not None else None
+        except ParameterError as problem:
+            return Verdict(
+                dataset=self.dataset, policy_digest=self.digest, partition=partition, problems=(str(problem),)
+            )
         with nullcontext() if history is None else using_history(history):
             verdict = judge(
                 self.rules,
@@ -239,9 +264,11 @@ class Policy:
                 partition=partition,
                 fingerprint=fingerprint,
                 hierarchies=self.hierarchies,
+                plan=used,
+                needs_plan=self.needs_plan,
             )
         until = datetime.fromisoformat(verdict.judged_at) + self.valid_for if self.valid_for else None
-        notes = (*verdict.notes, *self.notes, *self.anonymizer.notes)
+        notes = (*verdict.notes, *self.notes, *self.anonymizer.notes_on(plan))
         return replace(verdict, notes=notes, valid_until=until.isoformat() if until else None)
 
     def to_expectation_suite(self, *, name: str | None = None, table: str | None = None) -> Any:
@@ -251,6 +278,27 @@ class Policy:
         """
         suites = importlib.import_module("privacy_plugin.expectations.suite")
         return suites.build_suite(self, name=name or f"privacy of {self.dataset}", table=table)
+
+
+def _require_treatable(policy: Policy) -> None:
+    """Raise where a treated column could not be written, judged or compared."""
+    if not policy.treatments:
+        return
+    name = next(iter(policy.treatments))
+    if not policy.anonymizer.treats_columns:
+        raise PolicyError(f"{policy.method} cannot treat column {name!r}; use generalize_locally or generalize")
+    compared = next((n for n in policy.treatments if policy.roles[n] == "quasi_identifier"), None)
+    if compared is not None and policy.source_rules.needs_population:
+        raise PolicyError(
+            f"column {compared!r} is treated, and a requirement compares it with a second table, whose values are not; "
+            "use a hierarchy instead of the treatment"
+        )
+    counted = next((n for n in policy.treatments if policy.roles[n] != "insensitive"), None)
+    if counted is not None and policy.source_rules.counted:
+        raise PolicyError(
+            f"column {counted!r} is treated, and people are counted by {policy.source_rules.counted!r}; make one row a "
+            "person with people:"
+        )
 
 
 def _require_shape(given: Any) -> None:

@@ -51,6 +51,7 @@ class Requirement:
         population: Any = None,
         unit: str | None = None,
         count: str | None = None,
+        added: str | None = None,
     ) -> "Finding":
         """Measure and compare with the limit; an error gives a finding that is not evaluated, with the reason."""
         given = {
@@ -64,15 +65,16 @@ class Requirement:
             unit = count = None
         try:
             measurement = measure(
-                self.definition, data, population=others, unit=unit, count=count, **roles, **self.options
+                self.definition, data, population=others, unit=unit, count=count, added=added, **roles, **self.options
             )
         except PrivacyPluginError as problem:
-            return self._not_evaluated(str(problem))
+            return self.not_evaluated(str(problem))
         except Exception as problem:  # noqa: BLE001  an error closes the gate; a driver's message may quote the data
-            return self._not_evaluated(f"measuring failed with {type(problem).__name__}")
+            return self.not_evaluated(f"measuring failed with {type(problem).__name__}")
         return self._compare(measurement)
 
-    def _not_evaluated(self, reason: str) -> "Finding":
+    def not_evaluated(self, reason: str) -> "Finding":
+        """Return the finding that closes the gate because nothing could be measured."""
         return Finding(requirement=self, status="not_evaluated", reason=f"{self}: not evaluated: {reason}")
 
     def _compare(self, measurement: Measurement) -> "Finding":

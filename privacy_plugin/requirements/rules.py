@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from privacy_plugin.errors import NO_NAMES, PolicyError, unknown_name
+from privacy_plugin.frequency.treatment import Treatment
 from privacy_plugin.measuring.people import WAYS_OUT, describe_one_row
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.requirements.clauses import Clause
@@ -12,8 +13,12 @@ from privacy_plugin.requirements.requirement import Requirement
 
 ROLES = ("identifier", "quasi_identifier", "sensitive", "insensitive", "unit")
 
-# Roles of columns that are never released: identifiers, and the key that links the rows of a person.
-WITHHELD = ("identifier", "unit")
+# The role of the column in which a repair marks the rows that it added. No policy can name it: otherwise real people
+# could be marked as added and escape every requirement that counts people.
+ADDED = "added"
+
+# Roles of columns that are never released: identifiers, the key that links the rows of a person, and marks of a repair.
+WITHHELD = ("identifier", "unit", ADDED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,22 +38,28 @@ class Rules:
     """How the people of a unit column are counted; None is the default, `sequences`."""
     people: Mapping[str, Any] = field(default_factory=dict)
     """How one row a person is made before anything is judged; empty where rows stay as they are."""
+    treatments: Mapping[str, Treatment] = field(default_factory=dict)
+    """What is done to the numbers of single columns; the gate refuses a table in which it was not done."""
 
     def __post_init__(self) -> None:
         for name, role in self.roles.items():  # a column with a misspelled role would be ignored
-            if role not in ROLES:
+            if role not in (*ROLES, ADDED):
                 raise PolicyError(f"column {name!r}: {unknown_name('role', str(role), ROLES)}")
         require_one_second_table(self.requirements)
 
     @property
     def needs_population(self) -> bool:
-        """Whether a requirement compares with a population or an original table."""
-        return any(requirement.definition.needs_population for requirement in self.requirements)
+        """Whether a requirement compares with a population or an original table, or the gate with the source."""
+        return self.added is not None or any(
+            requirement.definition.needs_population for requirement in self.requirements
+        )
 
     @property
     def compares_with_original(self) -> bool:
         """Whether the second table is the original that the judged table was made from, not a population."""
-        return any(requirement.definition.second_table == "original" for requirement in self.requirements)
+        return self.added is not None or any(
+            requirement.definition.second_table == "original" for requirement in self.requirements
+        )
 
     @property
     def needs_ledger(self) -> bool:
@@ -68,6 +79,11 @@ class Rules:
     def unit(self) -> str | None:
         """The column that identifies the person of a row, or None."""
         return next(iter(self.columns("unit")), None)
+
+    @property
+    def added(self) -> str | None:
+        """The column in which a repair marks the rows that it added, or None."""
+        return next(iter(self.columns(ADDED)), None)
 
     @property
     def counted(self) -> str | None:

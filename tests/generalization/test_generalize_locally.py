@@ -312,10 +312,10 @@ def test_senseless_arguments_are_refused(given: dict[str, Any], words: str) -> N
 
 
 def test_progress_is_told_in_percent() -> None:
-    told: list[str] = []
-    plan_of(people(), [K2], progress=told.append)
-    assert told
-    assert all(text.endswith("%") for text in told)
+    messages: list[str] = []
+    plan_of(people(), [K2], progress=messages.append)
+    assert messages
+    assert all(text.endswith("%") for text in messages)
 
 
 def test_a_column_that_is_not_there_is_refused() -> None:
@@ -366,3 +366,65 @@ def test_people_are_counted_by_the_unit() -> None:
     assert plan.rows == 40
     released = plan.apply(frame)
     assert released.groupby(COLUMNS)["person"].nunique().min() >= 3
+
+
+def test_useful_for_counts_keeps_the_counted_columns_and_says_what_that_cost() -> None:
+    frame = people(80)
+    plan = plan_of(frame, [K3], useful_for={"count": ["city"]})
+    assert plan.weights == {"city": 10.0, "age": 1.0}
+    without = plan_of(frame, [K3])
+    assert plan.losses_without_wishes == without.column_losses
+    assert plan.column_losses["city"] <= without.column_losses["city"]
+    described = dict(plan.describe().rows)
+    assert described["useful for"] == "counting by city"
+    assert f"instead of {without.loss:.3g}" in described["wishes"]
+    assert "wishes" not in dict(without.describe().rows)
+
+
+def test_useful_for_prediction_weighs_columns_by_what_they_tell(tmp_path: Path) -> None:
+    frame = people(200)
+    frame["result"] = ["yes" if city in ("Bern", "Thun") else "no" for city in frame["city"]]
+    plan = plan_of(frame, [K3], useful_for={"predict": "result"})
+    assert plan.weights["city"] == 10.0
+    assert plan.weights["age"] < 3
+    assert "looked at sensitive values" in plan.notes[0]
+    plan.save(tmp_path / "plan.json")
+    again = pp.load_plan(tmp_path / "plan.json")
+    assert isinstance(again, pp.LocalPlan)
+    assert (again.useful_for, again.losses_without_wishes) == (plan.useful_for, plan.losses_without_wishes)
+    for wrong in ({"learn": "result"}, {"predict": "nobody"}, {"count": []}, {"count": ["disease"]}, "result"):
+        with pytest.raises(ParameterError, match="useful_for"):
+            plan_of(frame, [K3], useful_for=wrong)
+    with pytest.raises(ParameterError, match="useful_for"):
+        plan_of(frame, [K3], useful_for={"predict": "result"}, choose_by="quasi_identifiers")
+
+
+def test_the_plan_counts_the_classes_that_follow_from_sensitive_values() -> None:
+    """Children of three and five are pooled only because the three share a value."""
+    city = {"a": ["*"], "b": ["*"]}
+    rows = [("a", "H")] * 3 + [("b", value) for value in ("f", "f", "c", "c", "g")]
+    frame = pd.DataFrame(rows, columns=["city", "disease"])
+    requirements = [K2, pp.require("l_diversity", at_least=2)]
+    given: dict[str, Any] = {"hierarchies": {"city": TableHierarchy(city)}, "sensitive": "disease"}  # type: ignore[arg-type]
+    plan = pp.generalize_locally(frame, requirements=requirements, **given)
+    assert "1 of 1 classes differ" in plan.notes[0]
+    mixed = frame.assign(disease=["H", "f", "c", "f", "f", "c", "c", "g"])
+    assert "0 of 2 classes differ" in pp.generalize_locally(mixed, requirements=requirements, **given).notes[0]
+    assert not pp.generalize_locally(frame, requirements=[K2], **given).notes
+
+
+def test_a_plan_chosen_by_quasi_identifiers_is_refused_where_values_fail_and_suppresses_nothing_for_them() -> None:
+    city = {"a": ["*"], "b": ["*"]}
+    frame = pd.DataFrame({"city": ["a"] * 4 + ["b"] * 4, "disease": ["H", "f"] * 4})
+    plan = pp.generalize_locally(
+        frame,
+        hierarchies={"city": TableHierarchy(city)},  # type: ignore[arg-type]
+        requirements=[K2, pp.require("l_diversity", at_least=2)],
+        sensitive="disease",
+        max_suppression=0.5,
+        choose_by="quasi_identifiers",
+    )
+    assert len(plan.apply(frame)) == 8
+    later = frame.assign(disease=["H", "H", "H", "H", "H", "f", "H", "f"])
+    with pytest.raises(InfeasibleError, match="only checked"):
+        plan.apply(later)

@@ -8,9 +8,9 @@ uses.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.generalization.walk.rules import lacks_values, meets_all, too_small
 
 Integers = NDArray[np.int64]
@@ -34,14 +34,14 @@ _SIZE, _WEIGHT, _FAILING, _USED = range(4)
 MEMBER_FIELDS = 4
 
 
-@njit(cache=True)
+@njit()
 def copy_details(details: Integers, source: int, target: int) -> None:
     """Copy a row's details; the copy shares its list."""
     for field in range(DETAIL_FIELDS):
         details[target, field] = details[source, field]
 
 
-@njit(cache=True)
+@njit()
 def copy_class(details: Integers, pool: Integers, source: int, target: int, free: int) -> int:
     """Copy a row's details and its list, to place `free` of the pool on; return the first free place after it."""
     copy_details(details, source, target)
@@ -54,7 +54,7 @@ def copy_class(details: Integers, pool: Integers, source: int, target: int, free
     return free
 
 
-@njit(cache=True)
+@njit()
 def judge_row(
     details: Integers,
     pool: Integers,
@@ -78,7 +78,7 @@ def judge_row(
     details[row, FAILS] = 1 if fails else 0
 
 
-@njit(cache=True)
+@njit()
 def _merge_lists(details: Integers, pool: Integers, left: int, right: int, free: int) -> int:
     place, other = details[left, START], details[right, START]
     end, other_end = details[left, END], details[right, END]
@@ -104,7 +104,7 @@ def _merge_lists(details: Integers, pool: Integers, left: int, right: int, free:
     return free
 
 
-@njit(cache=True)
+@njit()
 def join_classes(details: Integers, pool: Integers, left: int, right: int, target: int, free: int) -> int:
     """Join two classes; it passes if both pass, and is judged later otherwise. Return like `copy_class`."""
     end = _merge_lists(details, pool, left, right, free)
@@ -117,7 +117,7 @@ def join_classes(details: Integers, pool: Integers, left: int, right: int, targe
     return end
 
 
-@njit(cache=True)
+@njit()
 def _worth_of(passes: bool, weight: int, size: int, worth: Worth | None) -> int:
     if worth is None:
         return 0 if passes else weight
@@ -126,7 +126,7 @@ def _worth_of(passes: bool, weight: int, size: int, worth: Worth | None) -> int:
     return worth[1] + worth[2] * size * size if size > 0 else 0  # of the population alone: no class of the table
 
 
-@njit(cache=True)
+@njit()
 def judge_sizes(counts: Integers, start: int, end: int, k: int, worth: Worth | None) -> tuple[int, int]:
     """Tell what a part needs: nothing, the returned amount at every node below, or a closer look."""
     total, smallest = 0, counts[start]
@@ -140,7 +140,7 @@ def judge_sizes(counts: Integers, start: int, end: int, k: int, worth: Worth | N
     return OPEN, 0
 
 
-@njit(cache=True)
+@njit()
 def judge_classes(
     counts: Integers,
     start: int,
@@ -172,7 +172,7 @@ def judge_classes(
     return OPEN, 0
 
 
-@njit(cache=True)
+@njit()
 def count_tail_sizes(
     keys: Integers,
     counts: Integers,
@@ -207,7 +207,7 @@ def count_tail_sizes(
             sums[group] = 0
 
 
-@njit(cache=True)
+@njit()
 def _enter_row(
     group: int,
     row: int,
@@ -227,7 +227,7 @@ def _enter_row(
         histograms[group, pool[place, SYMBOL]] = pool[place, AMOUNT]
 
 
-@njit(cache=True)
+@njit()
 def _add_class(group: int, source: int, histograms: Integers, members: Integers) -> bool:
     """Add a class of a finer node to the class it becomes; tell whether it is the first there."""
     first = members[group, _USED] == 0
@@ -245,7 +245,7 @@ def _add_class(group: int, source: int, histograms: Integers, members: Integers)
     return bool(first)
 
 
-@njit(cache=True)
+@njit()
 def count_tail_classes(
     keys: Integers,
     counts: Integers,

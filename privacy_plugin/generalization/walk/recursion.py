@@ -21,9 +21,9 @@ or packing.py, touch this one.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from privacy_plugin.compiled import njit
 from privacy_plugin.generalization.walk.packing import (
     BUFFER,
     CAPACITY,
@@ -66,7 +66,7 @@ FRAME_FIELDS = 8
 _START, _END, _OFFSET, _DECIDED = range(4)
 
 
-@njit(cache=True)
+@njit()
 def find_runs(
     keys: Integers,
     start: int,
@@ -90,7 +90,7 @@ def find_runs(
     return run - base
 
 
-@njit(cache=True)
+@njit()
 def _copy(
     keys: Integers,
     counts: Integers,
@@ -112,7 +112,7 @@ def _copy(
     return target, free
 
 
-@njit(cache=True)
+@njit()
 def _merge(
     keys: Integers,
     counts: Integers,
@@ -165,7 +165,7 @@ def _merge(
     return _copy(keys, counts, right, end, mask, target, free, details, pool)
 
 
-@njit(cache=True)
+@njit()
 def _merge_neighbours(
     keys: Integers,
     counts: Integers,
@@ -200,7 +200,7 @@ def _merge_neighbours(
     return kept - base, pending
 
 
-@njit(cache=True)
+@njit()
 def roll_up(
     plan: Plan,
     keys: Integers,
@@ -231,7 +231,7 @@ def roll_up(
     return runs, half
 
 
-@njit(cache=True)
+@njit()
 def _follow_link(
     plan: Plan,
     keys: Integers,
@@ -252,7 +252,7 @@ def _follow_link(
     return plan.attributes[attribute, LINK_BUFFER], target
 
 
-@njit(cache=True)
+@njit()
 def _next_attribute(
     plan: Plan,
     keys: Integers,
@@ -274,7 +274,7 @@ def _next_attribute(
     return attribute, start, end
 
 
-@njit(cache=True)
+@njit()
 def _run_place(plan: Plan, attribute: int, place: int, level: int, runs: int) -> int:
     """The cell offset below an attribute's level; a single run stays one, so it stands for all levels from here on."""
     levels = plan.attributes[attribute, LEVELS]
@@ -285,7 +285,7 @@ def _run_place(plan: Plan, attribute: int, place: int, level: int, runs: int) ->
     return int(plan.block_start + prefix * plan.block if attribute + 1 == plan.plain else prefix)
 
 
-@njit(cache=True)
+@njit()
 def _has_next_level(plan: Plan, frames: Integers, attribute: int) -> bool:
     frame = frames[attribute]
     if frame[_OPEN] == 0 or frame[_LEVEL] + 1 == plan.attributes[attribute, LEVELS]:
@@ -293,7 +293,7 @@ def _has_next_level(plan: Plan, frames: Integers, attribute: int) -> bool:
     return frame[_RUNS] > 1 or attribute < plan.plain
 
 
-@njit(cache=True)
+@njit()
 def walk(
     plan: Plan,
     keys: Integers,

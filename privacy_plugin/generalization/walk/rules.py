@@ -17,8 +17,9 @@ equal up to rounding are compared prime by prime.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from privacy_plugin.compiled import njit
 
 Integers = NDArray[np.int64]
 
@@ -35,7 +36,7 @@ GROUP, REFERENCE, MEMBERS = range(3)
 GROUND_LAYERS = 3
 
 
-@njit(cache=True)
+@njit()
 def _high_and_low(first: int, second: int) -> tuple[np.uint64, np.uint64]:
     """The two 64 bit halves of the product of two numbers >= 0."""
     half, lower = np.uint64(32), np.uint64(0xFFFFFFFF)
@@ -46,7 +47,7 @@ def _high_and_low(first: int, second: int) -> tuple[np.uint64, np.uint64]:
     return a_high * b_high + (middle >> half) + (other >> half), a * b
 
 
-@njit(cache=True)
+@njit()
 def product_less(a: int, b: int, c: int, d: int) -> bool:
     """Tell whether a * b < c * d, exactly, for numbers from 0 to 2^63 - 1."""
     left_high, left_low = _high_and_low(a, b)
@@ -56,7 +57,7 @@ def product_less(a: int, b: int, c: int, d: int) -> bool:
     return bool(left_low < right_low)
 
 
-@njit(cache=True)
+@njit()
 def _exponent(number: int, prime: int) -> int:
     exponent = 0
     while number % prime == 0:
@@ -65,7 +66,7 @@ def _exponent(number: int, prime: int) -> int:
     return exponent
 
 
-@njit(cache=True)
+@njit()
 def _balanced(counts: Integers, total: int, numerator: int, denominator: int, prime: int) -> bool:
     """Tell whether a prime occurs equally often on both sides of the equation of `entropy_is_exactly`."""
     balance = total * (_exponent(total, prime) + _exponent(denominator, prime) - _exponent(numerator, prime))
@@ -75,7 +76,7 @@ def _balanced(counts: Integers, total: int, numerator: int, denominator: int, pr
     return balance == 0
 
 
-@njit(cache=True)
+@njit()
 def entropy_is_exactly(counts: Integers, total: int, numerator: int, denominator: int) -> bool:
     """Tell whether the entropy of counts with this total is exactly ln(l), l = numerator / denominator in lowest terms.
 
@@ -103,7 +104,7 @@ def entropy_is_exactly(counts: Integers, total: int, numerator: int, denominator
     return unexplained == 1
 
 
-@njit(cache=True)
+@njit()
 def _entropic(histograms: Integers, line: int, table: Integers, rule: int, size: int) -> bool:
     """H >= ln(l), l = numerator / denominator; equality counts, anything else within rounding does not."""
     values, least, most, weighted = 0, size, 0, 0.0
@@ -126,7 +127,7 @@ def _entropic(histograms: Integers, line: int, table: Integers, rule: int, size:
     return entropy_is_exactly(histograms[line, table[rule, FIRST] : table[rule, END]], size, numerator, denominator)
 
 
-@njit(cache=True)
+@njit()
 def _recursive(histograms: Integers, line: int, table: Integers, rule: int, size: int) -> bool:
     """r_1 < c * (r_l + r_(l+1) + ...), c = numerator / denominator, with the counts r in descending order."""
     most, bound, above, rest = 0, size + 1, 0, size
@@ -147,7 +148,7 @@ def _recursive(histograms: Integers, line: int, table: Integers, rule: int, size
     return product_less(most, table[rule, DENOMINATOR], table[rule, NUMERATOR], rest)
 
 
-@njit(cache=True)
+@njit()
 def _close(histograms: Integers, line: int, table: Integers, rule: int, ground: Integers, size: int) -> bool:
     """Mean over the ground's lines of (1/2) sum over groups of |n_g / n - N_g / N|, at most t."""
     distance, rows, values = 0, table[rule, ROWS], table[rule, END] - table[rule, FIRST]
@@ -161,7 +162,7 @@ def _close(histograms: Integers, line: int, table: Integers, rule: int, ground: 
     return not product_less(table[rule, NUMERATOR], most, table[rule, DENOMINATOR], distance)
 
 
-@njit(cache=True)
+@njit()
 def _close_in_order(histograms: Integers, line: int, table: Integers, rule: int, ground: Integers, size: int) -> bool:
     """Sum over i < m of |P_i - Q_i| / (m - 1), P and Q cumulative shares of class and table, at most t."""
     distance, surplus, values = 0, 0, table[rule, END] - table[rule, FIRST]
@@ -173,7 +174,7 @@ def _close_in_order(histograms: Integers, line: int, table: Integers, rule: int,
     return not product_less(table[rule, NUMERATOR], most, table[rule, DENOMINATOR], distance)
 
 
-@njit(cache=True)
+@njit()
 def _present(histograms: Integers, line: int, table: Integers, rule: int, size: int) -> bool:
     """Share size / population from low to high; a class without population fails."""
     people = histograms[line, histograms.shape[1] - 1]
@@ -182,7 +183,7 @@ def _present(histograms: Integers, line: int, table: Integers, rule: int, size: 
     return not product_less(table[rule, HIGHEST], people, size, table[rule, HIGHEST_DENOMINATOR])
 
 
-@njit(cache=True)
+@njit()
 def _has_values(histograms: Integers, line: int, table: Integers, rule: int) -> bool:
     values = 0
     for symbol in range(table[rule, FIRST], table[rule, END]):
@@ -190,7 +191,7 @@ def _has_values(histograms: Integers, line: int, table: Integers, rule: int) -> 
     return bool(values >= table[rule, NEEDED])
 
 
-@njit(cache=True)
+@njit()
 def meets_all(histograms: Integers, line: int, table: Integers, ground: Integers, size: int) -> bool:
     """Tell whether a class of the given size meets every rule.
 
@@ -218,7 +219,7 @@ def meets_all(histograms: Integers, line: int, table: Integers, ground: Integers
     return True
 
 
-@njit(cache=True)
+@njit()
 def lacks_values(table: Integers, values: int) -> bool:
     """Tell whether these values, given as bits, are fewer in some column than every class needs."""
     for place in range(len(table)):
@@ -230,7 +231,7 @@ def lacks_values(table: Integers, values: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@njit()
 def too_small(size: int, k: int, empty_fails: bool) -> bool:
     """Tell whether a class fails by its size. One without rows has nothing to suppress, unless it is what we count."""
     return size < k and (size > 0 or empty_fails)

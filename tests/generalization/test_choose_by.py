@@ -1,0 +1,124 @@
+"""`choose_by: quasi_identifiers`: an attacker who replays every world learns no more than the release shows."""
+
+from collections import defaultdict
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
+from privacy_plugin.errors import InfeasibleError, ParameterError
+from privacy_plugin.frequency.hierarchy import TableHierarchy
+
+VALUES = ("H", "f", "c")
+WORLDS = list(product(VALUES, repeat=5))
+K2, L2 = pp.require("k_anonymity", at_least=2), pp.require("l_diversity", at_least=2)
+Release = tuple[tuple[str, str], ...]
+
+
+def released(method: Any, cities: list[str], world: tuple[str, ...], **given: Any) -> Release | None:
+    """Return the released rows of a world as a recipient sees them, or None where the table is refused."""
+    frame = pd.DataFrame({"city": cities, "disease": world})
+    tree: Any = {"a": ["*"], "b": ["*"]}
+    try:
+        plan = method(
+            frame, hierarchies={"city": TableHierarchy(tree)}, requirements=[K2, L2], sensitive="disease", **given
+        )
+        made = plan.apply(frame)
+    except InfeasibleError:
+        return None
+    return tuple(sorted(zip(made["city"], made["disease"], strict=True)))
+
+
+def shown(release: Release) -> Fraction:
+    """The largest share of a value in a class: what the release shows without knowledge of the program."""
+    classes: dict[str, list[str]] = defaultdict(list)
+    for city, disease in release:
+        classes[city].append(disease)
+    return max(Fraction(c.count(v), len(c)) for c in classes.values() for v in set(c))
+
+
+def posteriors(method: Any, cities: list[str], **given: Any) -> list[tuple[Fraction, Fraction]]:
+    """Return, for every release, what an attacker concludes who replays all worlds, and what the release shows.
+
+    The attacker knows everybody's city and the program; before the release all worlds are equally likely. People who
+    were suppressed have no value in the release: a conclusion about them is not compared.
+    """
+    worlds = defaultdict(list)
+    for world in WORLDS:
+        release = released(method, cities, world, **given)
+        if release is not None:
+            worlds[release].append(world)
+    found = []
+    for release, possible in worlds.items():
+        left_out = {city for city in set(cities) if city not in dict(release) and "*" not in dict(release)}
+        people = [number for number, city in enumerate(cities) if city not in left_out]
+        sure = max(Fraction(sum(w[p] == v for w in possible), len(possible)) for p in people for v in VALUES)
+        found.append((sure, shown(release)))
+    return found
+
+
+@pytest.mark.parametrize("method", [pp.generalize, pp.generalize_locally])
+@pytest.mark.parametrize("cities", [["a", "a", "b", "b", "b"], ["a", "b", "b", "b", "b"]])
+def test_replaying_every_world_tells_what_the_release_shows(method: Any, cities: list[str]) -> None:
+    found = posteriors(method, cities, choose_by="quasi_identifiers")
+    assert found
+    assert all(sure == measured for sure, measured in found)
+
+
+@pytest.mark.parametrize("method", [pp.generalize, pp.generalize_locally])
+def test_a_search_that_looks_at_values_tells_more(method: Any) -> None:
+    """All `*` is released only if the two in a, or the three in b, share a value."""
+    found = posteriors(method, ["a", "a", "b", "b", "b"])
+    assert any(sure > measured for sure, measured in found)
+
+
+def test_suppression_follows_from_class_sizes_alone() -> None:
+    cities = ["a", "b", "b", "b", "b"]
+    given: dict[str, Any] = {"choose_by": "quasi_identifiers", "max_suppression": 0.5}
+    assert released(pp.generalize, cities, ("H", "H", "f", "c", "c"), **given) == (
+        ("b", "H"),
+        ("b", "c"),
+        ("b", "c"),
+        ("b", "f"),
+    )
+    assert released(pp.generalize, cities, ("f", "H", "H", "H", "H"), **given) is None
+
+
+def test_what_would_look_at_more_is_refused() -> None:
+    frame = pd.DataFrame({"city": ["a", "b"] * 4, "disease": ["H", "f"] * 4})
+    tree: Any = {"a": ["*"], "b": ["*"]}
+    given: dict[str, Any] = {"hierarchies": {"city": TableHierarchy(tree)}, "choose_by": "quasi_identifiers"}
+    presence = pp.require("delta_presence", between=(0, 0.5))
+    for method in (pp.generalize, pp.generalize_locally):
+        with pytest.raises(ParameterError, match="membership"):
+            method(frame, requirements=[K2, presence], population=frame, **given)
+        with pytest.raises(ParameterError, match="class sizes"):
+            method(frame, requirements=[L2], sensitive="disease", **given)
+    with pytest.raises(ParameterError, match="predict"):
+        pp.generalize_locally(frame, requirements=[K2], useful_for={"predict": "disease"}, **given)
+
+
+@pytest.mark.parametrize("method", ["generalize", "generalize_locally"])
+def test_the_verdict_counts_the_classes_that_follow_from_values(method: str) -> None:
+    frame = pd.DataFrame({"city": ["a"] * 3 + ["b"] * 5, "disease": list("HHHffccg")})
+    content: dict[str, Any] = {
+        "dataset": "visits",
+        "columns": {"city": {"role": "quasi_identifier", "hierarchy": {"tree": ["a", "b"]}}, "disease": "sensitive"},
+        "requirements": [{"k_anonymity": {"at_least": 2}}, {"l_diversity": {"at_least": 2, "variant": "distinct"}}],
+        "anonymize": {"method": method},
+    }
+    policy = pp.Policy.from_dict(content)
+    made = anonymize(frame, policy=policy)
+    verdict = policy.judge(made.made, plan=made.plan)
+    assert verdict.passed
+    assert any("1 of 1 classes differ" in note for note in verdict.notes)
+    assert any("looks at sensitive values" in note for note in policy.judge(made.made).notes)
+    content["anonymize"] = {"method": method, "choose_by": "quasi_identifiers"}
+    blind = pp.Policy.from_dict(content)
+    assert not any("sensitive values" in note for note in blind.judge(made.made).notes)
+    with pytest.raises(InfeasibleError, match="only checked"):
+        anonymize(frame, policy=blind)
