@@ -1,4 +1,4 @@
-"""How useful releases are: local generalization beside one level for all and Mondrian, on Adult.
+"""How useful releases are: local generalization, compared with one level for all and Mondrian, on Adult.
 
 Run from the project's root: python benchmarks/usefulness.py. Adult is looked for in PRIVACY_PLUGIN_DATA or
 ../shared/data. Every table is released, read back and measured by the code below, which knows released labels only by

@@ -31,10 +31,11 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 RUN = {
     ("README.md", "python"): 3,
     ("README.md", "yaml"): 1,
+    ("great-expectations.md", "python"): 3,
     ("operating.md", "python"): 3,
     ("certificates.md", "sh"): 1,
     ("operating.md", "yaml"): 1,
-    ("policy.md", "yaml"): 3,
+    ("policy.md", "yaml"): 4,
     ("randomized-releases.md", "yaml"): 2,
     ("releases-over-time.md", "python"): 1,
     ("tutorial.md", "python"): 1,
@@ -128,6 +129,12 @@ def test_every_environment_variable_is_listed() -> None:
 def test_every_method_of_a_policy_is_listed() -> None:
     text = (ROOT / "docs" / "randomized-releases.md").read_text(encoding="utf-8")
     assert [name for name in ANONYMIZERS if f"| `{name}`" not in text] == []
+
+
+def test_every_whole_policy_of_policy_md_loads() -> None:
+    found = [yaml.safe_load(text) for text in blocks(ROOT / "docs" / "policy.md", "yaml") if "dataset:" in text]
+    whole = [each for each in found if each["anonymize"].get("method") in ("bucketize", "greedy_repair")]
+    assert [pp.Policy.from_dict(each).method for each in whole] == ["bucketize", "greedy_repair"]
 
 
 def test_policy_md_lists_every_kind_of_hierarchy_and_vocabulary() -> None:
@@ -276,7 +283,15 @@ def test_the_partitions_of_the_night(folder: Path) -> None:
 def test_the_expectations_of_the_readme(folder: Path) -> None:
     first, *_, last = blocks(ROOT / "README.md", "python")
     names = run([first, last])
-    assert names["batch"].validate(names["policy"].to_expectation_suite()).success
+    assert names["validate"](names["policy"], names["released"]).success
+
+
+@pytest.mark.great_expectations
+def test_the_python_of_great_expectations(folder: Path) -> None:
+    names = run([blocks(ROOT / "README.md", "python")[0]])
+    names["released"].to_csv("released.csv", index=False)
+    names = run(blocks(ROOT / "docs" / "great-expectations.md", "python"))
+    assert names["outcome"].success, names["outcome"].reasons
 
 
 def test_the_python_of_releases_over_time() -> None:

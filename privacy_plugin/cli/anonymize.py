@@ -55,7 +55,8 @@ def anonymize(
     allows; `generalize` gives each column one level. Both need a hierarchy for every quasi-identifier, and suppress
     rows only up to max_suppression. `multidimensional_presence` generalizes region by region and keeps each person's
     probability of being in the table within the bounds of `delta_presence`. `bucketize` writes two tables, with the
-    suffixes _people and _values. `epsilon_safe_lattice`, `synthesize`,
+    suffixes _people and _values. `greedy_repair` and `fill_holes` add false rows that lower the privacy score; the
+    gate counts real people only. `epsilon_safe_lattice`, `synthesize`,
     `randomized_response`, `private_itemsets`, `randomized_itemset_counts` and `sanitized_krimp` draw at random and
     spend privacy budget from the ledger, even if the result is rejected; the last three write a table of itemsets.
     Identifier columns are dropped. Exit code 1 if the result does not meet the policy; then no table is written.
@@ -87,12 +88,12 @@ def anonymize(
     tables = (data or table, inputs.population_name(loaded, population, opened, policy_file=policy))
     files = (policy, apply_plan)
     outputs = output_tables(opened, output, loaded)
-    if loaded.rules.tables:
-        require_no_earlier_deal(opened, outputs)
+    if loaded.anonymizer.once:
+        require_no_earlier_deal(opened, outputs, loaded)
     require_free_output(opened, outputs, written=(plan, report), tables=tables, files=files, force=force)
     others = inputs.open_compared(loaded, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, loaded)
-    if reveal:
+    if reveal and loaded.anonymize.get("unknown", "refuse") == "refuse":
         require_covered(source, loaded.hierarchies)
     saved = load_plan(apply_plan) if apply_plan else None
     if plan or apply_plan:
@@ -111,7 +112,7 @@ def anonymize(
             )
             progress("judging the result")
             staged = reopen()
-            verdict = loaded.judge(staged, population=compared, fingerprint=True)
+            verdict = loaded.judge(staged, population=compared, fingerprint=True, plan=result.plan)
             useful = None
             if report:  # now: what is staged is gone afterwards
                 from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly

@@ -12,6 +12,7 @@ from privacy_plugin.cli.options import (
     Force,
     Json,
     Ledger,
+    PlanFile,
     PolicyFile,
     Population,
     Reveal,
@@ -45,6 +46,7 @@ def certify(
     url: Url = None,
     table: Table = None,
     population: Population = None,
+    plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
     without_identifier_columns: WithoutIdentifiers = False,
@@ -61,16 +63,18 @@ def certify(
     from privacy_plugin.cli.results import exit_code, show_verdict
     from privacy_plugin.gate.certificate import issue, write_certificate
     from privacy_plugin.gate.keyring import load_keyring
+    from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.policy.policy import Policy
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
     keys = load_keyring(signing=True)
+    made_by = load_plan(plan) if plan else None
     opened = open_input(data, url, table, parts=loaded.rules.tables)
     others = open_population(loaded, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     with terminal.show_progress(f"judging {opened.name}"), use_ledger(loaded, ledger):
-        verdict = loaded.judge(source, population=others, partition=partition, fingerprint=True)
+        verdict = loaded.judge(source, population=others, partition=partition, fingerprint=True, plan=made_by)
     write_certificate(certificate, issue(verdict, keys=keys))
     show_verdict(terminal.console, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
     terminal.print_line(f"{'certificate' if verdict.passed else 'refusal'}: {certificate}")
@@ -87,6 +91,7 @@ def release(
     url: Url = None,
     table: Table = None,
     population: Population = None,
+    plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
     force: Force = False,
@@ -107,21 +112,24 @@ def release(
     from privacy_plugin.cli.outputs import require_free_output
     from privacy_plugin.gate.certificate import read_certificate, require_certificate, require_open, write_certificate
     from privacy_plugin.gate.keyring import load_keyring
+    from privacy_plugin.generalization.plan import load_plan
+    from privacy_plugin.generalization.region_population import count_by_plan
     from privacy_plugin.policy.policy import Policy
     from privacy_plugin.sources import Source
     from privacy_plugin.sources.population_join import open_joint_snapshot
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
-    if loaded.rules.tables:
+    if loaded.anonymizer.once:
         raise ParameterError(
-            "this policy releases several tables; `privacy-plugin anonymize` writes them, or release them with Dagster"
+            f"{loaded.method} is released once only: `privacy-plugin anonymize` writes it, or release it with Dagster"
         )
     keys = load_keyring()
     opened = open_input(data, url, table)
     read = (data or table, population_name(loaded, population, opened, policy_file=policy))
     require_free_output(opened, [output], written=(), tables=read, files=(policy, certificate), force=force)
     others = open_population(loaded, population, opened, policy_file=policy)
+    made_by = load_plan(plan) if plan and loaded.needs_plan else None
     found = read_certificate(certificate)
     written: list[Path] = []
 
@@ -139,7 +147,7 @@ def release(
                 keys=keys,
                 partition=partition,
                 judged=reopen(opened.source) if loaded.rules.unit else None,
-                population=reopen(others) if loaded.rules.needs_population else None,
+                population=count_by_plan(reopen(others), made_by) if loaded.rules.needs_population else None,
             )
         folder = certificate.parent if opened.engine is not None else Path(output).parent
         name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")

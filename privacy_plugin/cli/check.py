@@ -9,6 +9,7 @@ from privacy_plugin.cli.options import (
     Data,
     Json,
     Ledger,
+    PlanFile,
     PolicyFile,
     Population,
     Reveal,
@@ -34,6 +35,7 @@ def check(
     url: Url = None,
     table: Table = None,
     population: Population = None,
+    plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
     certificate_folder: CertificateFolder = None,
@@ -55,6 +57,7 @@ def check(
     from privacy_plugin.cli.inputs import open_input, open_population, use_ledger, without_identifiers
     from privacy_plugin.cli.results import exit_code, identifiers_hint, show_verdict
     from privacy_plugin.gate.certificate import CertificateStore
+    from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.measuring.measure import reporting
     from privacy_plugin.policy.policy import Policy
 
@@ -62,6 +65,7 @@ def check(
     loaded = Policy.load(policy)
     opened = open_input(data, url, table, parts=loaded.rules.tables)
     others = open_population(loaded, population, opened, policy_file=policy)
+    made_by = load_plan(plan) if plan else None
     source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     number = len(loaded.requirements)
     message = f"judging {opened.name} against {number} requirement{'' if number == 1 else 's'}"
@@ -71,7 +75,11 @@ def check(
         use_ledger(loaded, ledger),
     ):
         verdict = loaded.judge(
-            source, population=others, partition=partition, fingerprint=certificate_folder is not None
+            source,
+            population=others,
+            partition=partition,
+            fingerprint=certificate_folder is not None,
+            plan=made_by,
         )
     recorded: dict[str, Any] = {"certificate": None}
     if certificate_folder is not None:

@@ -97,7 +97,7 @@ def _anonymized(path: Path, policy: "Policy", opened: "Input", population: str |
             source = inputs.without_identifiers(held.source, policy)
             result = anonymize(source, policy=policy, target=target, population=others)
             staged = reopen()
-            verdict = policy.judge(staged, population=others)
+            verdict = policy.judge(staged, population=others, plan=result.plan)
             useful = measure_usefulness(staged, held.source, policy=policy, population=others)
     problem = "" if useful is None else useful.problem
     return PolicyOutcome(

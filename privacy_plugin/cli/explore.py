@@ -53,10 +53,15 @@ def explore(
             hierarchies={name: loaded.hierarchies[name] for name in loaded.quasi_identifiers},
             requirements=loaded.requirements,
             sensitive=loaded.sensitive,
+            unknown=loaded.anonymize.get("unknown", "refuse"),
         )
         values = None
         if reveal:
-            values = {name: source.frequencies([name]).dictionary(name) for name in explored.columns}
+            values = {
+                name: tuple(value for value in found if loaded.hierarchies[name].path_of(value) is not None)
+                for name in explored.columns
+                if (found := source.frequencies([name]).dictionary(name))
+            }
         write_explorer(output, explored, dataset=loaded.dataset, hierarchies=loaded.hierarchies, values=values)
     terminal.print_line(f"{explored.nodes:,} generalizations, {len(explored.losses):,} on the page: {output}")
     terminal.print_json({"nodes": explored.nodes, "shown": len(explored.losses), "output": str(output)})

@@ -49,3 +49,6 @@ CertificateFolder = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else to standard output.")]
 Reveal = Annotated[bool, typer.Option("--reveal", help="Show the worst classes with their values.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
+PlanFile = Annotated[
+    Path | None, typer.Option("--plan", help="The saved plan that made the table.", show_default=False)
+]

@@ -49,13 +49,13 @@ def output_tables(opened: Input, output: str, policy: Policy) -> list[str]:
     return bundle_targets(output, parts, database=opened.engine is not None) if parts else [output]
 
 
-def require_no_earlier_deal(opened: Input, outputs: Sequence[str]) -> None:
-    """Raise if a pair was written before: two deals of the same people intersect, so that `--force` is no help."""
+def require_no_earlier_deal(opened: Input, outputs: Sequence[str], policy: Policy) -> None:
+    """Raise if a deal or repair was written before: two of the same people intersect, so `--force` does not help."""
     for output in outputs:
         if opened.has_table(output):
             raise ParameterError(
-                f"{output!r} exists already. Two deals of the same people intersect and disclose more than either: "
-                "use the pair that is there; delete it only if nobody has received it"
+                f"{output!r} exists already. Two {policy.anonymizer.once}s of the same people intersect and disclose "
+                "more than either: use what is there; delete it only if nobody has received it"
             )
 
 

@@ -11,6 +11,7 @@ from privacy_plugin.cli.options import (
     Force,
     Json,
     Ledger,
+    PlanFile,
     PolicyFile,
     Population,
     Table,
@@ -26,9 +27,6 @@ Before = Annotated[
         help="The table before anonymization, to compare with: a file, or a table of the same database.",
         show_default=False,
     ),
-]
-PlanFile = Annotated[
-    Path | None, typer.Option("--plan", help="The saved plan that made the table.", show_default=False)
 ]
 Title = Annotated[str | None, typer.Option(help="The title of the report.", show_default=False)]
 
@@ -80,7 +78,7 @@ def report(
         if before is not None and not loaded.is_randomized and loaded.rules.form == "rows":
             earlier = inputs.without_identifiers(opened.open_table(before), loaded)
             verdicts.append(("before", loaded.judge(earlier, population=others)))
-        verdict = loaded.judge(source, population=others, fingerprint=True)
+        verdict = loaded.judge(source, population=others, fingerprint=True, plan=shown_plan)
         verdicts.append(("after" if verdicts else opened.name, verdict))
         certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
         from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly

@@ -48,7 +48,7 @@ def run_demo(*, folder: str | Path, rows: int, console: Console) -> int:
         refused = pipeline.run("release_as_is", f"generating {rows:,} visits and judging them as they are", set())
         _print_step(console, "2", "The gate judges the table as it is, without its identifiers")
         show_verdict(console, refused.verdict, label=refused.gate)
-        _print_step(console, "3", "The pipeline generalizes as little as the policy allows, and the gate judges again")
+        _print_step(console, "3", "The pipeline generalizes class by class, and the gate judges again")
         made = {"hospital_visits", "population_register"}
         released = pipeline.run("release_anonymized", "generalizing, judging and releasing", made)
         plan = load_plan(place / "plans" / f"{_ANONYMIZED}.json") if _ANONYMIZED in released.made else None
@@ -145,8 +145,8 @@ def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, relea
         population = warehouse.table("population_register")
         before, after = (warehouse.table(name) for name in ("visits_as_is", _ANONYMIZED))
         verdicts = [
-            (label, policy.judge(table, population=population))
-            for label, table in (("as it is", before), ("anonymized", after))
+            (label, policy.judge(table, population=population, plan=made_by))
+            for label, table, made_by in (("as it is", before, None), ("anonymized", after, plan))
         ]
         useful = measure_usefulness(after, before, policy=policy, plan=plan, population=population)
     finally:

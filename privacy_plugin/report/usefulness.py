@@ -13,7 +13,8 @@ from privacy_plugin.metrics.usability.column_change import ColumnChange, column_
 from privacy_plugin.metrics.usability.compared_tables import compare_tables
 from privacy_plugin.metrics.usability.score import Usability, usability
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources import frequency_table
+from privacy_plugin.sources import frequency_table, open_source
+from privacy_plugin.sources.treated_columns import TreatedColumns
 
 UNAFFORDABLE = f"computing it was estimated to take more than {SECONDS:g} seconds"
 
@@ -40,14 +41,16 @@ def measure_usefulness(
 
     Returns None for releases that are drawn at random: no privacy budget covers a comparison with their original.
     A table that cannot be compared, such as one with labels that no hierarchy explains, gives a `problem`. The numbers
-    are those of the requirement `usability`.
+    are those of the requirement `usability`. Columns that the policy treats are compared after the treatment: coding,
+    rounding and microaggregation are not counted as a loss.
     """
     if _is_drawn(policy) or policy.rules.form != "rows":
         return None
     columns = (*policy.quasi_identifiers, *policy.sensitive)
     points, left_out = _trade_off(plan, original, population)
     try:
-        after, before = (frequency_table(data, columns) for data in (released, original))
+        treated = TreatedColumns(open_source(original), policy.treatments) if policy.treatments else original
+        after, before = (frequency_table(data, columns) for data in (released, treated))
         measured = usability(after, attributes=columns, original=before, hierarchies=policy.hierarchies)
         compared = compare_tables(after, before, attributes=columns, hierarchies=policy.hierarchies)
     except PrivacyPluginError as problem:

@@ -79,11 +79,19 @@ def test_generalization_meets_a_requirement_on_the_population(both: Path, run: R
     write_policy(both, columns=columns, requirements=[{"delta_presence": {"between": [0.2, 0.5]}}], anonymize={})
     where = ["-p", both / "policy.yaml", "--population", both / "register.csv"]
     assert run("check", both / "visits.csv", *where, "--without-identifiers").exit_code == 1
-    result = run("anonymize", both / "visits.csv", *where, "-o", both / "release.csv", "--json")
+    plan = ["--plan", both / "plan.json"]
+    result = run("anonymize", both / "visits.csv", *where, "-o", both / "release.csv", *plan, "--json")
     assert result.exit_code == 0, result.output
     content = json.loads(result.stdout)["verdict"]
     assert content["population_fingerprint"]["rows"] == len(people())
-    assert run("check", both / "release.csv", *where).exit_code == 0
+    assert run("check", both / "release.csv", *where, *plan).exit_code == 0
+    without = run("check", both / "release.csv", *where)
+    assert (without.exit_code, "the plan that made the table" in words(without)) == (2, True)
+    certified = ["release.csv", *where, "-c", both / "c.json"]
+    assert run("certify", both / certified[0], *certified[1:], *plan).exit_code == 0
+    releasing = ["release", both / certified[0], *certified[1:], "-o", both / "public.csv"]
+    assert run(*releasing).exit_code == 1  # the certificate covers the plan too
+    assert run(*releasing, *plan).exit_code == 0
 
 
 def test_multidimensional_presence_writes_regions(both: Path, run: Run) -> None:

@@ -8,7 +8,7 @@ import pytest
 import privacy_plugin as pp
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.demo.hospital import generate_hospital
-from privacy_plugin.generalization.plan import Plan
+from privacy_plugin.generalization.local_plan import LocalPlan
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +48,19 @@ def test_the_original_table_fails(policy: pp.Policy, visits: pd.DataFrame, regis
     assert [finding.status for finding in verdict.findings] == ["failed"] * 7
 
 
-def test_a_generalization_passes_with_few_rows_suppressed(
+def test_a_generalization_passes_and_keeps_every_column(
     policy: pp.Policy, visits: pd.DataFrame, register: pd.DataFrame
 ) -> None:
     made = anonymize(visits, policy=policy, population=register)
-    assert isinstance(made.plan, Plan)
+    assert isinstance(made.plan, LocalPlan)
     assert made.plan.suppressed_share <= 0.01
-    verdict = policy.judge(made.made, population=register)
+    verdict = policy.judge(made.made, population=register, plan=made.plan)
     assert {finding.requirement.metric for finding in verdict.findings} >= {
         "maximum_disclosure",
         "delta_presence",
         "privacy_score",
     }
     assert verdict.passed
+    assert {name: (made.made[name] == "*").mean() < 0.5 for name in policy.quasi_identifiers} == dict.fromkeys(
+        policy.quasi_identifiers, True
+    )

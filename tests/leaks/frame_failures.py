@@ -44,7 +44,7 @@ class Cell:
     __repr__ = __str__
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError(f"{ZIP} is no list")
+        raise TypeError(f"{ZIP} is not a list")
 
 
 def complain(value: str) -> str:
@@ -228,7 +228,7 @@ def weights_and_knowledge_of_values_that_are_not_there(_: Path) -> Scene:
 
 
 def spark_people() -> Any:
-    """Return the people in Spark, whose own log, on the Java side, is off: it is that of whoever runs Spark."""
+    """Return the people as a Spark frame, with Spark's own Java log off: the operator of Spark owns that log."""
     session = spark_session()
     session.sparkContext.setLogLevel("OFF")
     return session.createDataFrame(people(), COLUMNS)
