@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from great_expectations.compatibility.pydantic import StrictFloat, StrictInt, StrictStr
 
 from privacy_plugin.expectations.base import PrivacyExpectation
-from privacy_plugin.expectations.fields import Columns, Number, Parameter
+from privacy_plugin.expectations.fields import Column, Columns, Count, Number, Parameter
 
 Share = StrictInt | StrictFloat | StrictStr | Parameter
 ByColumn = dict[str, Any] | None
@@ -36,5 +36,7 @@ class ExpectTablePrivacyScoreToBeLessThan(PrivacyExpectation):
     bins: ByColumn = None
     generalized: ByColumn = None
     budget: StrictInt | Parameter | None = None
+    unit: Column | None = None
+    count: Count = None
     at_most: Number = None
     below: Number = None

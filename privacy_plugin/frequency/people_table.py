@@ -1,6 +1,6 @@
 """Tables with one row a person, made from tables with several: classes, sequences of classes and sets of values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.grouping import Integers, group, pack
-from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.frequency.table import Dictionary, FrequencyTable
 from privacy_plugin.frequency.values import key, require_unambiguous_values
 
 Members = tuple[tuple[int, ...], ...]
@@ -99,6 +99,56 @@ def link_people(linked: FrequencyTable, *, sequences: bool, sensitive: bool) -> 
         members=members,
         unlinked=risks[0] if risks else Fraction(0),
         row_risks=row_risks,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UnitedTable(FrequencyTable):
+    """One row a person with the values of all their rows.
+
+    Of a column in which people have several values, `sets` holds the values and, for every code of the column, the
+    numbers of the values that it stands for.
+    """
+
+    sets: Mapping[str, tuple[Dictionary, Members]] = field(repr=False)
+
+
+def unite_people(linked: FrequencyTable) -> FrequencyTable:
+    """Turn distinct (values, person) rows into one row a person, who has the values of all their rows.
+
+    >>> visits = FrequencyTable.from_rows(["disease", "who"], [("flu", 1), ("gout", 1), ("flu", 2)])
+    >>> people = unite_people(visits)
+    >>> people.rows, people.sets["disease"]
+    (2, (('flu', 'gout'), ((0,), (0, 1))))
+    """
+    require_unambiguous_values(linked.dictionaries[-1], linked.columns[-1])
+    person = linked.codes[:, -1].astype(np.int64)
+    columns, dictionaries, found = [], [], {}
+    for position, name in enumerate(linked.columns[:-1]):
+        require_unambiguous_values(linked.dictionaries[position], name)
+        numbers, sets = number_sets(person, linked.codes[:, position].astype(np.int64))
+        values = linked.dictionaries[position]
+        labels = _unused_labels(values, "several values, number", len(sets))
+        named = [values[each[0]] if len(each) == 1 else labels[number] for number, each in enumerate(sets)]
+        columns.append(numbers)
+        dictionaries.append(named)
+        if any(len(each) > 1 for each in sets):
+            found[name] = {key(label): each for label, each in zip(named, sets, strict=True)}
+    table = FrequencyTable.from_columns(linked.columns[:-1], columns, dictionaries)
+    if not found:
+        return table
+    return UnitedTable(
+        columns=table.columns,
+        codes=table.codes,
+        counts=table.counts,
+        dictionaries=table.dictionaries,
+        sets={
+            name: (
+                linked.dictionary(name),
+                tuple(members[key(value)] for value in table.dictionary(name)),
+            )
+            for name, members in found.items()
+        },
     )
 
 

@@ -221,8 +221,11 @@ def measure(
             class_wise = metric.class_wise and not metric.needs_ledger
             table = tables.classes(**roles) if class_wise else tables.frequencies(columns)
             return metric.measure(table, **roles, **options)
-        table = counting.people_table(metric, tables, roles["quasi_identifiers"], roles.get("sensitive"))
-        return counting.describe(metric.measure(table, **roles, **options))
+        if metric.counts_people == "union":
+            table = counting.united_people(tables, columns)
+        else:
+            table = counting.people_table(metric, tables, roles["quasi_identifiers"], roles.get("sensitive"))
+        return counting.describe(metric, metric.measure(table, **roles, **options))
     if population is None:
         raise ParameterError(
             f"{metric.name} needs {SECOND_TABLES[str(metric.second_table)]}: give it as population, in the policy or "
@@ -236,7 +239,7 @@ def measure(
             **roles,
             **options,
         }
-        return counting.describe(metric.measure(counting.people_table(metric, tables, columns, None), **given))
+        return counting.describe(metric, metric.measure(counting.people_table(metric, tables, columns, None), **given))
     whole = metric.second_table != "population"  # an original is needed whole
     table, compared = tables.compared(
         others, columns, wanted, whole=whole, hierarchies=options.get("hierarchies"), class_wise=metric.class_wise

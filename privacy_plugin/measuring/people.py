@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.people_table import PeopleTable, link_people, several_classes
+from privacy_plugin.frequency.people_table import PeopleTable, link_people, several_classes, unite_people
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import Metric
 from privacy_plugin.metrics.value_sets import several_values
@@ -40,6 +40,14 @@ class Counting:
 
     unit: str
     count: str
+
+    def united_people(self, tables: "Tables", columns: Sequence[str]) -> FrequencyTable:
+        """Return one row a person, with the values of all their rows."""
+        by_values = tables.frequencies(columns, unit=self.unit)
+        by_values.require_rows()
+        if by_values.rows == tables.count_people(self.unit):
+            return replace(by_values, unit=None)
+        return unite_people(tables.source.frequencies([*columns, self.unit]))
 
     def people_table(
         self, metric: Metric, tables: "Tables", quasi_identifiers: Sequence[str], sensitive: str | None
@@ -86,9 +94,12 @@ class Counting:
             "person with people: in the policy, or use attribute_risk"
         )
 
-    def describe(self, measurement: Measurement) -> Measurement:
+    def describe(self, metric: Metric, measurement: Measurement) -> Measurement:
         """Add to a measurement how people were counted."""
         parameters: dict[str, Any] = {**measurement.parameters, "unit": self.unit, "count": self.count}
+        if metric.counts_people == "union":
+            note = f"people are counted by {self.unit!r}; a person has the attributes of all their rows"
+            return replace(measurement, parameters=parameters, notes=(*measurement.notes, note))
         if self.count == "people":
             assumed = "An attacker is assumed to know one row of a person only (count: people)."
             note = f"people are counted by {self.unit!r}, once in every class that has a row of theirs"

@@ -265,8 +265,8 @@ def test_metrics_of_one_value_per_person_close_the_gate_where_people_have_severa
 
 
 def test_what_cannot_count_people_is_refused_when_the_policy_is_loaded():
-    with pytest.raises(PolicyError, match=r"privacy_score.* cannot count people .* people: in the policy"):
-        policy_of(UNIT, [{"privacy_score": {"below": 1}}])
+    with pytest.raises(PolicyError, match=r"unique_itemsets.* cannot count people .* people: in the policy"):
+        policy_of(UNIT, [{"unique_itemsets": {"at_most": 0}}, {"k_anonymity": {"at_least": 2}}])
 
 
 def test_the_verdict_repeats_that_the_attacker_knows_one_row():

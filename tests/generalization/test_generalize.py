@@ -200,15 +200,13 @@ def test_people_in_several_classes_cannot_be_counted_and_are_refused():
         )
 
 
-@pytest.mark.parametrize(
-    ("requirement", "words"),
-    [
-        (pp.require("privacy_score", below=1), "defined for one row per person"),
-    ],
-)
-def test_what_the_gate_does_not_count_by_people_the_search_does_not_either(requirement, words):
-    with pytest.raises(ParameterError, match=words):
-        pp.generalize(VISITS.assign(unit=VISITS["person"]), hierarchies=ZIPS, requirements=[requirement], unit="unit")
+def test_a_score_guides_the_search_by_people():
+    score = pp.require("privacy_score", at_most=0, roles={"zip": "quasi_identifier", "sex": "sensitive"})
+    sexes = VISITS.assign(sex=["f", "f", "f", "m", "m", "f", "f", "m"])
+    options = {"hierarchies": ZIPS, "requirements": [score], "attributes": ["zip", "sex"]}
+    by_people = pp.generalize(sexes, **options, unit="person")
+    assert by_people.levels == pp.generalize(sexes.drop_duplicates(), **options).levels == {"zip": 1}
+    assert by_people.rows == 6
 
 
 def test_a_unit_that_does_not_exist_is_refused():

@@ -307,3 +307,43 @@ def test_the_examples_in_the_documentation_run(module):
     outcome = doctest.testmod(import_module(f"privacy_plugin.{module}"))
     assert outcome.attempted > 0
     assert outcome.failed == 0
+
+
+@steady
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ABCD"), st.sampled_from("xy"), st.sampled_from("uvw"), st.booleans()),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_people_have_the_attributes_of_all_their_rows(rows):
+    frame = pd.DataFrame(rows, columns=["person", "city", "disease", "smoker"])
+    roles = {"city": "quasi_identifier", "disease": "sensitive"}
+    asked = {"attributes": ["city", "disease", "smoker"], "roles": roles, "unit": "person"}
+    people = {}
+    for person, *values in rows:
+        row = dict(zip(["city", "disease", "smoker"], values, strict=True))
+        people[person] = people.get(person, frozenset()) | oracle.held(row, ["smoker"])
+    weighed = {
+        "likelihood": lambda name: Fraction(name[0] != "disease"),
+        "danger": lambda name: Fraction(name[0] != "city"),
+    }
+    expected = oracle.set_scores(list(people.values()), **weighed)
+    found = pp.privacy_score(frame, **asked)
+    assert found.value == sum(expected, Fraction(0)) / len(expected)
+    assert found.rows == len(people)
+    assert pp.privacy_score(frame, **asked, statistic="maximum").value == max(expected)
+    assert sorted(np.repeat(found.individuals, found.counts).tolist()) == sorted(map(float, expected))
+
+
+def test_bins_and_hierarchies_of_people_with_several_values():
+    frame = pd.DataFrame({"person": [1, 1, 2, 3], "age": [31, 58, 35, 52], "disease": ["flu", "flu", "flu", "gout"]})
+    asked = {"attributes": ["age", "disease"], "roles": {"age": "quasi_identifier", "disease": "sensitive"}}
+    binned = pp.privacy_score(frame, **asked, bins={"age": [0, 40, 80]}, unit="person")
+    ages = pp.interval_hierarchy(boundaries=[[0, 40, 80]])
+    written = frame.assign(age=["[0, 40)", "[40, 80)", "[0, 40)", "[40, 80)"])
+    held = pp.privacy_score(written, **asked, generalized={"age": ages}, unit="person")
+    assert sorted(binned.individuals) == sorted(held.individuals) == [0.0, 0.5, 0.5]
+    with pytest.raises(pp.PrivacyPluginError, match="belongs to a person and not to a row"):
+        binned.of(frame)

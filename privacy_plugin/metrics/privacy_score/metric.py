@@ -81,6 +81,7 @@ def require_score_options(
     "stays below the limit: on average, for everybody, or for all but a share of the people.",
     hides="What is merely likely (unless a confidence below 1 is asked for), what a single record among the average "
     "gives away, and whether the weights are right: they are a person's judgement.",
+    counts_people="union",
     smallest=0,
     largest=1,
     check=require_score_options,
@@ -121,7 +122,8 @@ def privacy_score(
     the worst. In a policy the roles are those of its columns. A boolean column is one attribute, held where true
     (false and missing: not held); any other has one attribute per value, and missing is a value. `bins`: {column:
     boundaries or hierarchy} groups numbers first; `generalized`: {column: hierarchy}: values of these columns hold
-    every leaf below them, `*` all. Needs one row per person.
+    every leaf below them, `*` all. With a `unit`, a person has the attributes of all their rows (a union, as in the
+    relation of the thesis); without one, every row is a person.
 
     The value is an exact fraction where all weights are 0 or 1 or the table is tiny, otherwise right to 1e-12. Cost:
     one of two exact algorithms, at worst exponential in the attributes of a person (`details["sets_at_most"]`, known

@@ -10,7 +10,7 @@ column per leaf. Attributes are numbered column by column, code by code.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -24,6 +24,7 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.frequency.hierarchy_builders import IntervalHierarchy, interval_hierarchy
 from privacy_plugin.frequency.numbers import exact
+from privacy_plugin.frequency.people_table import UnitedTable
 from privacy_plugin.frequency.values import SUPPRESSED, Value, label, require_unambiguous_values
 from privacy_plugin.metrics.privacy_score.weights import (
     GivenWeights,
@@ -223,7 +224,7 @@ def relate(
     blocks: list[_Block] = []
     weights: tuple[list[Fraction], list[Fraction]] = ([], [])
     for name in attributes:
-        block = _block(table, name, cuts.get(name), trees.get(name))
+        block = _column_block(table, name, cuts.get(name), trees.get(name))
         blocks.append(block)
         for position, (what, given) in enumerate((("likelihood", likely), ("danger", dangerous))):
             base = preset(presets.get(name), position)
@@ -271,8 +272,24 @@ class _Block:
     notes: tuple[str, ...] = ()
 
 
-def _block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hierarchy | None) -> _Block:
-    codes, values = table.column_codes(name), table.dictionary(name)
+def _column_block(table: FrequencyTable, name: str, bins: Hierarchy | None, tree: Hierarchy | None) -> _Block:
+    """Return the attributes of one column; a person with several values holds what any of them holds."""
+    codes = table.column_codes(name)
+    if not isinstance(table, UnitedTable) or name not in table.sets:
+        return _block(name, codes, table.dictionary(name), bins, tree)
+    values, members = table.sets[name]
+    single = _block(name, np.arange(len(values), dtype=np.int32), values, bins, tree)
+    starts = np.concatenate([[0], np.cumsum(single.cardinalities)[:-1]]).astype(np.int64)
+    holds = np.zeros((len(values), len(single.values)), dtype=np.bool_)
+    for start, column in zip(starts, single.codes.T, strict=True):
+        holding = np.flatnonzero(column >= 0)
+        holds[holding, start + column[holding]] = True
+    united = np.array([holds[list(each)].any(axis=0) for each in members], dtype=np.bool_)
+    held = np.where(united[codes], 0, -1).astype(np.int32)
+    return replace(single, codes=held, cardinalities=(1,) * len(single.values))
+
+
+def _block(name: str, codes: Codes, values: Sequence[Value], bins: Hierarchy | None, tree: Hierarchy | None) -> _Block:
     if bins is not None:
         levels = bins.levels(values, column=name)
         return _plain(name, levels.maps[1][codes], levels.dictionaries[1])

@@ -14,6 +14,7 @@ from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers, pack
 from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.frequency.people_table import UnitedTable
 from privacy_plugin.frequency.values import Value, canonical, key, label
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, plain
 from privacy_plugin.metrics.privacy_score.relation import Attribute, Attributes
@@ -196,6 +197,11 @@ class PrivacyScore(Measurement):
         The frame (pandas, polars, Arrow, a mapping of columns, a FrequencyTable) has the attributes as columns and
         rows like those that were measured; a row that was not among them has no score and is refused.
         """
+        if isinstance(self.table, UnitedTable):
+            raise ParameterError(
+                "people have several rows, so that a score belongs to a person and not to a row; use individuals, "
+                "with counts"
+            )
         scores: Floats = self.individuals[matching_rows(self.table, frame)]
         return scores
 
