@@ -302,7 +302,7 @@ def _check_limits(definition: Metric, given: Mapping[str, Any], deferred: Mappin
     if not deferred and not _has_withheld(given):
         return build_requirement(definition, given).limit.given
     if not any(kind in deferred for kind in limits):
-        return Limit.parse(definition, limits).given
+        return Limit.parse(definition, limits, given).given
     if len(limits) != 1:
         raise ParameterError(f"{definition.name} needs exactly one limit; got: {', '.join(limits)}")
     return {}

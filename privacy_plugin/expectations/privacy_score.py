@@ -12,7 +12,7 @@ ByColumn = dict[str, Any] | None
 
 
 class ExpectTablePrivacyScoreToBeLessThan(PrivacyExpectation):
-    """Expect the average or highest privacy score, or the share of people who reach a threshold, to be below a limit.
+    """Expect the average or highest privacy score, or the people who reach a threshold, to be below a limit.
 
     The metric is `metrics.privacy_score.metric`. Weights are {column: weight} or {column: {value: weight}};
     `roles` sets default weights: quasi-identifiers are known and harmless, sensitive columns unknown and dangerous.
@@ -31,7 +31,7 @@ class ExpectTablePrivacyScoreToBeLessThan(PrivacyExpectation):
     roles: ByColumn = None
     confidence: Share = 1.0
     saturation: Share = 1.0
-    statistic: Literal["average", "maximum", "threshold_share"] | Parameter = "average"
+    statistic: Literal["average", "maximum", "threshold_count", "threshold_share"] | Parameter = "average"
     threshold: Number = None
     bins: ByColumn = None
     generalized: ByColumn = None

@@ -21,6 +21,7 @@ Kind = Literal["privacy", "audit", "utility"]
 CountsPeople = Literal["", "sizes", "one_value", "sets", "one_class", "union"]
 ClassRuleOf = Callable[[ClassLimit], ClassCondition | None]
 Axis = str | Callable[[Mapping[str, Any]], str]
+LargestLimit = float | Callable[[Mapping[str, Any]], float | None] | None
 
 # The arguments that name columns or tables; the caller or the policy's roles supply them, not the limit.
 ROLES = ("quasi_identifiers", "sensitive", "attributes")
@@ -66,11 +67,16 @@ class Metric:
     class_rule: ClassRuleOf | None = None
     alone: Mapping[str, Any] = field(default_factory=dict)
     smallest: float | None = None
-    largest: float | None = None
+    largest: LargestLimit = None
     check: Callable[..., None] | None = None
+    caution: Callable[[Mapping[str, Any]], str] | None = None
     writes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, Any] | None = None
+
+    def largest_limit(self, options: Mapping[str, Any]) -> float | None:
+        """Return the largest limit that makes sense with these options, or None."""
+        return self.largest(options) if callable(self.largest) else self.largest
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -166,8 +172,9 @@ def metric(
     class_rule: ClassRuleOf | None = None,
     alone: Mapping[str, Any] | None = None,
     smallest: float | None = None,
-    largest: float | None = None,
+    largest: LargestLimit = None,
     check: Callable[..., None] | None = None,
+    caution: Callable[[Mapping[str, Any]], str] | None = None,
     writes: Mapping[str, Callable[[Any], Any]] | None = None,
     called: Mapping[str, str] | None = None,
     implied: Mapping[str, Any] | None = None,
@@ -191,8 +198,10 @@ def metric(
       condition does not decide.
     - `alone`: the options with which a class depends on no other and is never worse than together with others: a class
       that fails so has to be suppressed whatever else is.
-    - `smallest`, `largest`: the limits that make sense.
+    - `smallest`, `largest`: the limits that make sense; the largest may depend on the options.
     - `check`: takes the metric's options and raises for those that make no sense, before data is read.
+    - `caution`: takes the metric's options and returns what every verdict has to say about a requirement with them, or
+      an empty string.
     - `writes`: how an option that is not plain data is written as such, so that policies and suites can hold it.
     - `called`: the names that the public function has for roles, such as {"attributes": "columns"}.
     - `implied`: the only limit that makes sense, such as {"at_most": 0}; a requirement need not write it.
@@ -224,6 +233,7 @@ def metric(
             smallest=smallest,
             largest=largest,
             check=check,
+            caution=caution,
             writes=writes or {},
             called=called or {},
             implied=implied,

@@ -1,8 +1,8 @@
 """Re-identification risk against a prosecutor: an attacker who knows that the person is in the table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import Classes, FrequencyTable
@@ -50,6 +50,12 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     return ClassCondition(size=least_whole(1 / limit.bound, strict=limit.strict) if limit.bound else NEVER)
 
 
+def _caution(options: Mapping[str, Any]) -> str:
+    if options.get("variant") != "average":
+        return ""
+    return "an average hides the few at a much higher risk; limit the highest risk or share_at_risk too"
+
+
 @metric(
     title="re-identification risk",
     safer="lower",
@@ -69,6 +75,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     smallest=0,
     largest=1,
     check=require_variant,
+    caution=_caution,
 )
 def reidentification_risk(
     table: FrequencyTable,

@@ -190,8 +190,14 @@ def note_uncovered_selection(requirements: Sequence[Requirement]) -> tuple[str, 
 
 def note_weakest_limits(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     """Return a note for every limit that every table meets, such as k_anonymity at least 1."""
-    weakest = [r for r in requirements if r.limit.is_weakest(r.definition)]
+    weakest = [r for r in requirements if r.limit.is_weakest(r.definition, r.options)]
     return tuple(dict.fromkeys(f"{requirement} is the weakest limit: every table meets it" for requirement in weakest))
+
+
+def note_cautions(requirements: Sequence[Requirement]) -> tuple[str, ...]:
+    """Return what the metrics declare about requirements with these options, such as limits on an average."""
+    declared = {str(r): r.definition.caution(r.options) for r in requirements if r.definition.caution is not None}
+    return tuple(f"{requirement}: {caution}" for requirement, caution in declared.items() if caution)
 
 
 def _near_limit_hint(entry: Any) -> str:

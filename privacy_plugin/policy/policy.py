@@ -24,6 +24,7 @@ from privacy_plugin.history.in_use import using_history
 from privacy_plugin.policy.packs import pack_notes, parse_packs
 from privacy_plugin.policy.parser import (
     judge_members,
+    note_cautions,
     note_uncovered_selection,
     note_weakest_limits,
     note_without_privacy,
@@ -149,6 +150,7 @@ class Policy:
                 *note_without_privacy(requirements),
                 *note_uncovered_selection(requirements),
                 *note_weakest_limits(requirements),
+                *note_cautions(requirements),
             ),
         )
         _require_treatable(policy)

@@ -1,6 +1,7 @@
 """Limits: bounds that a measured value is compared with, parsed exactly as written."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -30,8 +31,11 @@ class Limit:
     bounds: tuple[Fraction, ...]
 
     @classmethod
-    def parse(cls, metric: Metric, given: dict[str, Any]) -> "Limit":
-        """Parse the one limit among keyword arguments; raise for none, several, a wrong direction or a wrong value."""
+    def parse(cls, metric: Metric, given: dict[str, Any], options: Mapping[str, Any] | None = None) -> "Limit":
+        """Parse the one limit among keyword arguments; raise for none, several, a wrong direction or a wrong value.
+
+        `options` are those of the metric: the values that a limit may have can depend on them.
+        """
         given_limits = {kind: value for kind, value in given.items() if value is not None}
         fitting = fitting_kinds(metric)
         if metric.implied is not None:
@@ -52,7 +56,7 @@ class Limit:
         numbers = value if kind == "between" else (value,)
         if not isinstance(numbers, list | tuple) or len(numbers) != (2 if kind == "between" else 1):
             raise ParameterError(f"the limit 'between' of {metric.name} takes a pair (low, high)")
-        bounds = tuple(_parse_bound(metric, number) for number in numbers)
+        bounds = tuple(_parse_bound(metric, number, options or {}) for number in numbers)
         if len(bounds) == 2 and bounds[0] > bounds[1]:
             raise ParameterError("the limit 'between' takes the lower bound first")
         return cls(kind=kind, bounds=bounds)
@@ -73,9 +77,9 @@ class Limit:
             "between": lambda: lowest >= first and highest <= last,
         }[self.kind]()
 
-    def is_weakest(self, metric: Metric) -> bool:
-        """Return whether every table meets this limit of a metric."""
-        low, high = metric.smallest, metric.largest
+    def is_weakest(self, metric: Metric, options: Mapping[str, Any]) -> bool:
+        """Return whether every table meets this limit of a metric with these options."""
+        low, high = metric.smallest, metric.largest_limit(options)
         ends: dict[str, tuple[Any, ...]] = {"at_least": (low,), "at_most": (high,), "between": (low, high)}
         return self.bounds == ends.get(self.kind)
 
@@ -111,9 +115,9 @@ def fitting_kinds(metric: Metric) -> tuple[str, ...]:
 _SAFER = {"higher": "higher", "lower": "lower", "between": "between two bounds"}
 
 
-def _parse_bound(metric: Metric, number: Any) -> Fraction:
+def _parse_bound(metric: Metric, number: Any, options: Mapping[str, Any]) -> Fraction:
     bound = exact(number, what=f"a limit of {metric.name}")
-    low, high = metric.smallest, metric.largest
+    low, high = metric.smallest, metric.largest_limit(options)
     if (low is not None and bound < low) or (high is not None and bound > high):
         allowed = " and ".join(
             f"{kind} {end:g}" for kind, end in (("at least", low), ("at most", high)) if end is not None

@@ -195,7 +195,7 @@ def require(
         raise ParameterError(f"{metric} does not use a sensitive column; remove sensitive")
     return Requirement(
         metric=metric,
-        limit=Limit.parse(definition, limits),
+        limit=Limit.parse(definition, limits, options),
         options=options,
         sensitive=sensitive,
         attributes=_parse_attributes(definition, attributes),

@@ -153,12 +153,34 @@ requirements:
     assert read.judge(west).findings[0].status in ("passed", "failed")
 
 
+@pytest.mark.parametrize("limit", [3, 4])
+def test_the_number_of_people_above_a_score_gates_the_command_line(tmp_path, limit):
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    expected = int((pp.privacy_score(PEOPLE, attributes=list(COLUMNS), roles=COLUMNS).of(PEOPLE) >= 0.5).sum())
+    assert expected == 4
+    line = f"{{statistic: threshold_count, threshold: 0.5, at_most: {limit}}}"
+    (tmp_path / "policy.yaml").write_text(
+        "dataset: ward\ncolumns: {city: quasi_identifier, age: quasi_identifier, disease: sensitive}\n"
+        f"requirements:\n  - privacy_score: {line}\n"
+    )
+    arguments = [str(tmp_path / "people.csv"), "--policy", str(tmp_path / "policy.yaml"), "--json"]
+    result = CliRunner().invoke(app, ["check", *arguments])
+    assert result.exit_code == (0 if limit >= expected else 1), result.output
+    assert json.loads(result.stdout)["findings"][0]["value"] == expected
+
+
+def test_a_verdict_warns_of_an_average():
+    assert any("an average hides" in note for note in policy({"below": 0.9}).judge(PEOPLE).notes)
+    assert not any("average" in note for note in policy({"statistic": "maximum", "below": 0.9}).judge(PEOPLE).notes)
+
+
 @pytest.mark.parametrize(
     "line",
     [
         {"below": 0.3},
         {"statistic": "maximum", "at_most": 0.5},
         {"statistic": "threshold_share", "threshold": 0.5, "below": 0.2},
+        {"statistic": "threshold_count", "threshold": 0.5, "at_most": 3},
         {"below": 0.9, "danger": {"disease": {"flu": 0.1}}, "bins": {"age": [0, 35, 100]}, "budget": 100_000},
         {"below": 0.9, "generalized": {"city": {"tree": {"west": ["Bern"], "north": ["Basel"]}}}},
     ],

@@ -32,6 +32,7 @@ from tests.metrics.score_frames import VISITS, score
         ({"saturation": 0}, ParameterError, "saturation"),
         ({"statistic": "median"}, ParameterError, "statistic"),
         ({"statistic": "threshold_share"}, ParameterError, "threshold goes with"),
+        ({"statistic": "threshold_count"}, ParameterError, "threshold goes with"),
         ({"threshold": 0.5}, ParameterError, "threshold goes with"),
         ({"statistic": "threshold_share", "threshold": 0}, ParameterError, "above 0"),
         ({"budget": 0}, ParameterError, "budget"),

@@ -60,6 +60,7 @@ def test_it_shows_the_spread_the_combinations_and_the_picture_without_a_value_of
     ("line", "words"),
     [
         ({"statistic": "threshold_share", "threshold": 0.5, "below": 0.2}, "4 people score 0.5 or more"),
+        ({"statistic": "threshold_count", "threshold": 0.5, "at_most": 3}, "4 people score 0.5 or more"),
         ({"statistic": "maximum", "at_most": 0.5}, "8 people meet it, 0 do not"),
         ({"statistic": "average", "below": 0.9}, "average 0.25"),
     ],

@@ -130,11 +130,11 @@ class RepairMethod(Anonymizer):
         )
 
     def _wanted(self) -> tuple[Literal["maximum", "average"], float]:
-        """Return the statistic and the score to reach; a share of people is met by the maximum below its threshold."""
+        """Return the statistic and the score to reach: to count people, a maximum below the threshold."""
         options, (limit,) = self.aim.options, self.aim.limit.given.values()
         statistic = options.get("statistic", "average")
         strict = "below" in self.aim.limit.given
-        if statistic == "threshold_share":
+        if "threshold" in options:
             return "maximum", max(float(exact(options["threshold"])) - _MARGIN, 0)
         rounded = bool(options.get("likelihood") or options.get("danger") or options.get("saturation"))
         margin = _MARGIN if strict or rounded else 0

@@ -30,7 +30,8 @@ from privacy_plugin.metrics.registry import metric
 if TYPE_CHECKING:
     from privacy_plugin.metrics.privacy_score.scores import Scores
 
-_STATISTICS = ("average", "maximum", "threshold_share")
+_BY_THRESHOLD = ("threshold_count", "threshold_share")
+_STATISTICS = ("average", "maximum", *_BY_THRESHOLD)
 _WORST_SHOWN = 5
 DEFAULT_BUDGET = 20_000_000_000  # steps, some minutes: a gate must end
 
@@ -58,20 +59,34 @@ def require_score_options(
     if not exact(saturation, what="saturation") > 0:
         raise ParameterError(f"saturation must be above 0, not {saturation!r}")
     if statistic not in _STATISTICS:
-        raise ParameterError(f"statistic must be average, maximum or threshold_share, not {statistic!r}")
-    if (threshold is not None) != (statistic == "threshold_share"):
-        raise ParameterError("threshold goes with statistic='threshold_share', and only with it")
+        raise ParameterError(f"statistic must be {', '.join(_STATISTICS[:-1])} or {_STATISTICS[-1]}, not {statistic!r}")
+    if (threshold is not None) != (statistic in _BY_THRESHOLD):
+        raise ParameterError(f"threshold goes with statistic {' or '.join(_BY_THRESHOLD)}, and only with those")
     if threshold is not None and not 0 < exact(threshold, what="threshold") <= 1:
         raise ParameterError(f"threshold must be above 0 and at most 1, not {threshold!r}")
     if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int) or budget < 1):
         raise ParameterError(f"budget must be a whole number of steps of at least 1, not {budget!r}")
 
 
+def _largest_limit(options: Mapping[str, Any]) -> float | None:
+    statistic = options.get("statistic", "average")
+    return None if statistic == "threshold_count" or not isinstance(statistic, str) else 1  # a runtime parameter
+
+
+def _caution(options: Mapping[str, Any]) -> str:
+    if options.get("statistic", "average") != "average":
+        return ""
+    return (
+        "an average hides the people with the highest scores, whatever its limit is; limit the maximum, or the "
+        "threshold_share or threshold_count of people above a score"
+    )
+
+
 @metric(
     title="privacy score",
     safer="lower",
-    attacker="who knows some of {attributes} of a person infers all that people with the same values have in common; "
-    "its likelihood times its danger reaches {limit}",
+    attacker="who knows some of {attributes} of a person infers what all people with the same values have in common; "
+    "weighted by likelihood and danger, that is more than the limit {limit} allows",
     remedy="generalize or remove a column of the most revealing combinations, or add records that contradict them "
     "(greedy_repair)",
     paper="White 2021 (Database Privacy Score)",
@@ -83,8 +98,9 @@ def require_score_options(
     "gives away, and whether the weights are right: they are a person's judgement.",
     counts_people="union",
     smallest=0,
-    largest=1,
+    largest=_largest_limit,
     check=require_score_options,
+    caution=_caution,
     writes={"likelihood": written_weights, "danger": written_weights},
 )
 def privacy_score(
@@ -110,7 +126,9 @@ def privacy_score(
     D = sum of d(x) over what all people with K also have; l: likelihood of being known, d: danger of being inferred,
     s: saturation. With `confidence` c < 1, x follows for i when i has x and a share of at least c of the people with K
     have it, and counts share * d(x); keep it at 0.9 or more, or base rates score. White 2021, chapter 3. `statistic`:
-    the average over people, the maximum, or the share of people who score at least `threshold` (within 1e-12).
+    the average over people, the maximum, or the number (`threshold_count`) or share (`threshold_share`) of people who
+    score at least `threshold` (within 1e-12). An average hides the people with the highest scores: the reason says how
+    many score more, and the notes of a verdict warn of it.
 
     Errata: a person whose attributes are a subset of another person's is scored too (the program of the thesis drops
     them); theorems 5.2 and 5.3 are false as stated. True is: generalizing a column for all people alike raises no score
@@ -220,6 +238,7 @@ def _result(
             "attributes": len(related.listed),
             "sets_at_most": sets,
         },
+        reason=_hidden(people, upper) if settings.statistic == "average" else "",
         notes=related.notes if found.exact else (*related.notes, _cut_short(interval, found.nodes, sets)),
         individuals=upper,
         lower=lower,
@@ -236,10 +255,11 @@ def _judged(
     """Return the value of the statistic and the interval that contains it."""
     relation = related.relation
     counts = sum_by(relation.inverse, people.counts, len(relation.counts))
-    if settings.statistic == "threshold_share":
-        people_reaching = [int(counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper)]
-        low_share, high_share = (Fraction(count, people.rows) for count in people_reaching)
-        return high_share, (low_share, high_share)
+    if settings.statistic in _BY_THRESHOLD:
+        fewest, most = (int(counts[reaching(end, settings.threshold)].sum()) for end in (found.lower, found.upper))
+        if settings.statistic == "threshold_count":
+            return most, (fewest, most)
+        return Fraction(most, people.rows), (Fraction(fewest, people.rows), Fraction(most, people.rows))
     precise = None
     if found.exact:
         precise = exact_scores(related, found.lower, saturation=settings.saturation, confidence=settings.confidence)
@@ -251,6 +271,18 @@ def _judged(
         for end in (found.lower, found.upper)
     )
     return high, (max(low - ERROR, 0.0), high + ERROR)
+
+
+def _hidden(people: FrequencyTable, scores: Floats) -> str:
+    """Return what the average does not show: the highest score, and how many people score above the average."""
+    mean, highest = average(scores, people.counts), float(scores.max())
+    above = int(people.counts[scores > mean + ERROR].sum())
+    if not above:
+        return ""
+    return (
+        f"It is an average: {above:,} of {people.rows:,} people ({above / people.rows:.1%}) score more than that, "
+        f"up to {highest:.4g}."
+    )
 
 
 def _cut_short(interval: tuple[Quantity, Quantity], visited: int, sets: float) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.privacy_score.scores import Witness
 
 
-Statistic = Literal["average", "maximum", "threshold_share"]
+Statistic = Literal["average", "maximum", "threshold_count", "threshold_share"]
 Floats = npt.NDArray[np.float64]
 
 ERROR = 1e-12  # of every score, and the tolerance of thresholds
