@@ -12,7 +12,8 @@ class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
     """Expect delta-presence to hold with a confidence, if only attribute distributions of the population are known.
 
     The metric is `privacy_plugin.metrics.presence.presence_confidence`; `marginals` is {column: {value: count}} or
-    {"file": "census.csv"} with the columns column, value and count.
+    {"file": "census.csv"} with the columns column, value and count; `joint` has distributions of several columns
+    together, [{"columns": [...], "counts": [[value, ..., count], ...]}].
 
     >>> ExpectTablePresenceConfidenceToBeAtLeast(
     ...     quasi_identifiers=["age"], marginals={"age": {"30": 60, "41": 40}}, population_size=100,
@@ -29,6 +30,7 @@ class ExpectTablePresenceConfidenceToBeAtLeast(PrivacyExpectation):
     delta: list[StrictInt | StrictFloat | StrictStr] | Parameter
     hierarchies: Hierarchies = None
     coverage: Literal["reported", "required"] | Parameter = "reported"
+    joint: list[dict[str, Any]] | dict[str, Any] | None = None
     unit: Column | None = None
     count: Count = None
     at_least: Number = None

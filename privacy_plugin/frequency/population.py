@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency.grouping import Integers
@@ -65,3 +65,18 @@ def read_marginals(path: str | Path, *, separator: str = ";") -> dict[str, dict[
             raise ParameterError(f"line {number} of {str(path)!r} lists a value a second time")
         marginals[column][value] = int(count)
     return marginals
+
+
+def read_joint(path: str | Path, *, separator: str = ";") -> list[dict[str, Any]]:
+    """Read `column;value;column;value;count` lines: how many people have several values together.
+
+    Lines with the same columns in the same order belong to one distribution. Values are text, as in `read_marginals`.
+    """
+    rows = read_separated_lines(path, separator=separator, called="file of joint counts", error=ParameterError)
+    found: dict[tuple[str, ...], list[list[Any]]] = {}
+    for number, row in enumerate(rows, start=1):
+        if len(row) < 5 or not len(row) % 2 or not row[-1].strip().isdecimal():
+            form = separator.join(["column", "value", "column", "value", "count"])
+            raise ParameterError(f"line {number} of {str(path)!r} is not {form}")
+        found.setdefault(tuple(row[:-1:2]), []).append([*row[1:-1:2], int(row[-1])])
+    return [{"columns": list(columns), "counts": counts} for columns, counts in found.items()]

@@ -228,7 +228,7 @@ def _parse_attributes(definition: Metric, named: Sequence[str] | None) -> tuple[
 def _format_option(name: str, value: Any) -> str:
     if isinstance(value, Hierarchy):
         return f"{name}=hierarchy"
-    nested = isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value)
+    nested = isinstance(value, list | tuple) and any(isinstance(item, list | tuple | Mapping) for item in value)
     if nested or not isinstance(value, bool | int | float | str | Fraction | list | tuple):
         return f"{name} given"  # such as marginals, which contain values
     return str(value) if name in SELECTORS else f"{name}={plain(value)}"

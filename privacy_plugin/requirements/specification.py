@@ -17,9 +17,9 @@ from privacy_plugin.frequency.hierarchy_builders import (
     tree_hierarchy,
 )
 from privacy_plugin.frequency.hierarchy_files import read_hierarchy
-from privacy_plugin.frequency.population import read_marginals
+from privacy_plugin.frequency.population import read_joint, read_marginals
 from privacy_plugin.frequency.vocabulary import vocabulary_hierarchy
-from privacy_plugin.metrics.presence.population_marginals import marginals_of
+from privacy_plugin.metrics.presence.population_marginals import marginals_of, plain_joint
 
 RULES = ("dates", "file", "flat", "intervals", "mask", "table", "tree", "vocabulary")
 _FORMS = f"a hierarchy must be a file name, or one of {', '.join(RULES)} with its parameters"
@@ -83,6 +83,10 @@ def parse_option(name: str, given: Any, *, folder: Path = Path()) -> Any:
         return read_marginals(folder / given["file"])
     if name == "marginals" and isinstance(given, FrequencyTable):
         return marginals_of(given)
+    if name == "joint" and isinstance(given, Mapping) and set(given) == {"file"} and isinstance(given["file"], str):
+        return read_joint(folder / given["file"])
+    if name == "joint" and given is not None:
+        return plain_joint(given)
     return hierarchy_from_specification(given, folder=folder) if is_specification(given) else given
 
 

@@ -66,7 +66,11 @@ def test_results_contain_neither_hierarchies_nor_marginals(tmp_path: Path) -> No
     confidence = ExpectTablePresenceConfidenceToBeAtLeast(
         quasi_identifiers=QI, marginals=MARGINALS, population_size=8, delta=[0, 1], at_least=0.5
     )
-    for expectation in (presence, confidence):
+    together = [{"columns": QI, "counts": [["30", "zq01", 4], ["41", "zq02", 2], ["55", "zq02", 2]]}]
+    jointly = ExpectTablePresenceConfidenceToBeAtLeast(
+        quasi_identifiers=QI, marginals={}, joint=together, population_size=8, delta=[0, 0.5], at_least=0.5
+    )
+    for expectation in (presence, confidence, jointly):
         result = batch.validate(expectation)
         assert result.success is True
         stored = json.dumps(result.to_json_dict())
@@ -97,6 +101,7 @@ def test_a_suite_has_the_hierarchies_of_the_policy(tmp_path: Path) -> None:
             "dataset": "visits",
             "columns": {"age": "quasi_identifier", "zip": {"role": "quasi_identifier", "hierarchy": ZIPS}},
             "population": str(tmp_path / "register.parquet"),
+            "anonymize": {"method": "generalize"},
             "requirements": [
                 {"delta_presence": {"between": [0, 0.5]}},
                 {"presence_confidence": {"marginals": MARGINALS, "population_size": 8, "delta": [0, 1], "at_least": 1}},

@@ -75,3 +75,40 @@ def uncovered_tuples(table: list[Row], marginals: list[Counter[Any]], group: Any
             groups[group(i, value)] += count
         total.append([v for v, count in counts.items() if count and groups[group(i, v)] > held[i][group(i, v)]])
     return sum(tuple(group(i, v) for i, v in enumerate(row)) not in published for row in product(*total))
+
+
+def confidence_with_joint(
+    table: list[Row],
+    population: list[Row],
+    blocks: list[tuple[int, ...]],
+    low: Fraction,
+    high: Fraction,
+    published: list[Row],
+    shows: Any,
+) -> Fraction:
+    """The lowest share of worlds, over the classes of the table, in which a class is delta-present.
+
+    Known is, for each block of columns, how many people outside the table have each combination of values in it; a
+    world is one way to pair these combinations. `published` is what the rows of the table became, and
+    `shows(column, value, label)` tells whether a label covers a value.
+    """
+    outside = list((Counter(population) - Counter(table)).elements())
+    parts = [sorted(set(permutations([tuple(row[c] for c in block) for row in outside])), key=str) for block in blocks]
+    everything = []
+    for chosen in product(*parts):
+        people = []
+        for combined in zip(*chosen, strict=True):
+            values = {
+                c: v for block, part in zip(blocks, combined, strict=True) for c, v in zip(block, part, strict=True)
+            }
+            people.append(tuple(values[c] for c in sorted(values)))
+        everything.append(people)
+    everything = everything or [[]]
+    lowest = Fraction(1)
+    for labels, rows in Counter(published).items():
+        good = 0
+        for world in everything:
+            matching = sum(all(shows(i, v, s) for i, (v, s) in enumerate(zip(p, labels, strict=True))) for p in world)
+            good += low <= Fraction(rows, rows + matching) <= high
+        lowest = min(lowest, Fraction(good, len(everything)))
+    return lowest

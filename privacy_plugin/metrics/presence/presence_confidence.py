@@ -1,6 +1,6 @@
 """Confidence of delta-presence where only the attribute distributions of the population are known."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
@@ -12,12 +12,16 @@ from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact, written
-from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, worst_classes
+from privacy_plugin.frequency.values import canonical
+from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, plain, worst_classes
+from privacy_plugin.metrics.presence.outsiders import FloatArray
 from privacy_plugin.metrics.presence.population_join import Hierarchies, require_hierarchies, require_hierarchies_of
 from privacy_plugin.metrics.presence.population_marginals import (
-    ColumnKnowledge,
+    Distribution,
+    Joint,
     Marginals,
-    know_columns,
+    know_distributions,
+    plain_joint,
     require_marginals,
 )
 from privacy_plugin.metrics.registry import metric
@@ -27,6 +31,7 @@ Coverage = Literal["reported", "required"]
 _EXACT_UP_TO = 2_000  # people outside the table: then the long integers of an exact fraction are still cheap
 _EXACT_TERMS = 20_000
 _EXACT_CLASSES = 50
+_ROUNDED = 2.0**-50  # more than the rounding of a sum of three numbers of at most 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +57,10 @@ def require_knowledge(
     delta: Sequence[float],
     hierarchies: Hierarchies | None = None,
     coverage: Coverage = "reported",
+    joint: Joint | None = None,
 ) -> None:
     """Raise if the options contradict each other, before data is read."""
-    require_marginals(marginals, population_size)
+    require_marginals(marginals, population_size, joint)
     require_hierarchies(hierarchies)
     read_pair(delta)
     if coverage not in ("reported", "required"):
@@ -83,12 +89,13 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     shows="Without a list of the population, its known distributions make it at least so likely, for each class in the "
     "table by itself, that the probability of being in the table lies between the two bounds.",
     hides="All classes at once: that it holds for every one of them may be far less likely. Dependence between "
-    "columns: they are taken as independent outside the table, as Nergiz and Clifton assume. Nor people whose "
-    "combination of values occurs in no class: they surely are not in the table.",
+    "columns that no joint distribution covers: they are taken as independent outside the table, as Nergiz and Clifton "
+    "assume. Nor people whose combination of values occurs in no class: they surely are not in the table.",
     counts_people="one_class",
     smallest=0,
     largest=1,
     check=require_knowledge,
+    writes={"joint": lambda joint: [_plain_distribution(one) for one in plain_joint(joint)]},
 )
 def presence_confidence(
     table: FrequencyTable,
@@ -99,6 +106,7 @@ def presence_confidence(
     delta: Sequence[float],
     hierarchies: Hierarchies | None = None,
     coverage: Coverage = "reported",
+    joint: Joint | None = None,
 ) -> PresenceConfidence:
     """Return the lowest confidence over the classes that delta-presence holds in the population.
 
@@ -109,8 +117,15 @@ def presence_confidence(
     for m classes at once no more than 1 - m (1 - value) follows. Nergiz and Clifton, CSD TR 08-016, section 4; erratum:
     y = 0 belongs to their sum.
 
-    `marginals`: {column: {value: count}}, or the grouped population itself. A generalized value has the people of all
-    values that `hierarchies` leads to it. Marginals below the table's own counts are an input error.
+    `marginals`: {column: {value: count}}, or the grouped population itself. `joint`: distributions of several columns
+    together (definition 8), as [{columns: [name, ...], counts: [[value, ..., count], ...]}] or grouped tables; those
+    columns count as one attribute, no longer as independent, and are left out of `marginals`. A generalized value has
+    the people of all values that `hierarchies` leads to it. Marginals below the table's own counts are an input error.
+
+    Regions: labels of several levels may occur in a column, as long as no two classes overlap. How many rows of the
+    table have the i-th value is then only known between those that surely have it, and those that may have it besides
+    because their label is more general; X is stochastically increasing in every f_i (theorem 3 of the paper), so the
+    largest f_i bound P(X <= b), the smallest ones P(X >= a), and `value` is the lower end of what follows.
 
     Section 4.3: possible tuples that no row of T covers are certainly not in T; with low > 0 the definition cannot
     hold for them. They are counted in `details` (and the people they stand for, expected); with coverage="required" the
@@ -125,7 +140,7 @@ def presence_confidence(
     ... ).value
     Fraction(15, 16)
     """
-    require_knowledge(marginals, population_size, delta, hierarchies, coverage)
+    require_knowledge(marginals, population_size, delta, hierarchies, coverage, joint)
     require_hierarchies_of(quasi_identifiers, hierarchies)
     table.require_one_row_a_person("the confidence of delta-presence")
     research = table.project(quasi_identifiers)
@@ -136,13 +151,13 @@ def presence_confidence(
         raise ParameterError(
             f"population_size={int(population_size):,} is below the {research.rows:,} rows of the table"
         )
-    columns = know_columns(research, marginals=marginals, population_size=population_size, hierarchies=hierarchies)
-    codes = research.codes[classes.example_rows].astype(np.int64)
-    counts = np.column_stack([column.outside[codes[:, i]] for i, column in enumerate(columns)])
-    asked = {"others": others, "delta_low": low, "delta_high": high}
-    lower, upper = _bounds(counts, classes, asked)
-    value, highest = _lowest(counts, classes, lower, upper, asked)
-    covered = _coverage(columns, codes, counts, others)
+    known = know_distributions(
+        research, marginals=marginals, population_size=population_size, hierarchies=hierarchies, joint=joint
+    )
+    counts = _Counts.of(known, classes, {"others": others, "delta_low": low, "delta_high": high})
+    lower, upper = counts.bounds()
+    value, highest = _lowest(counts, lower, upper)
+    covered = _coverage(known, classes, counts.most, others)
     notes = _notes(covered, low, coverage)
     if low == 0 and high == 1:
         notes += ("every probability of presence lies between 0 and 1, so this delta holds for any table",)
@@ -159,6 +174,7 @@ def presence_confidence(
             "delta": [written(low), written(high)],
             "generalized": hierarchies is not None,
             "coverage": coverage,
+            **({"joint": [list(one["columns"]) for one in plain_joint(joint)]} if joint else {}),
         },
         rows=research.rows,
         classes=len(classes),
@@ -169,46 +185,95 @@ def presence_confidence(
     )
 
 
-def _bounds(counts: Integers, classes: Classes, asked: dict[str, Any]) -> tuple[Any, Any]:
-    from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Counts:
+    """People outside the table who have each value of each class: bounds, equal where no labels overlap."""
 
-    return presence_confidence_bounds(marginals=counts, research_count=classes.sizes, **asked)
+    least: Integers
+    most: Integers
+    sizes: Integers
+    asked: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, known: Sequence[Distribution], classes: Classes, asked: Mapping[str, Any]) -> "_Counts":
+        lines = [one.codes[classes.example_rows] for one in known]
+        return cls(
+            least=np.column_stack([one.least[codes] for one, codes in zip(known, lines, strict=True)]),
+            most=np.column_stack([one.most[codes] for one, codes in zip(known, lines, strict=True)]),
+            sizes=classes.sizes,
+            asked=asked,
+        )
+
+    @property
+    def certain(self) -> bool:
+        return bool((self.least == self.most).all())
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Return bounds of every class's confidence."""
+        from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
+
+        def answer(counts: Integers, **changed: Any) -> tuple[FloatArray, FloatArray]:
+            return presence_confidence_bounds(marginals=counts, research_count=self.sizes, **{**self.asked, **changed})
+
+        if self.certain:
+            return answer(self.most)
+        few, many = {"delta_high": 1}, {"delta_low": 0}  # not too many people outside, and not too few
+        lower = answer(self.most, **few)[0] + answer(self.least, **many)[0] - 1
+        upper = answer(self.least, **few)[1] + answer(self.most, **many)[1] - 1
+        return np.maximum(lower - _ROUNDED, 0), np.clip(upper + _ROUNDED, 0, 1)
+
+    def exact(self, chosen: Integers) -> tuple[Fraction, Fraction]:
+        """Return both ends of the lowest confidence of some classes as fractions."""
+        from privacy_plugin.metrics.presence.by_recursion import exact_presence_confidence
+
+        def answer(counts: Integers, **changed: Any) -> tuple[Fraction, ...]:
+            return exact_presence_confidence(
+                marginals=counts[chosen],
+                research_count=self.sizes[chosen],
+                limit=_EXACT_TERMS,
+                **{**self.asked, **changed},
+            )
+
+        if self.certain:
+            return (least := min(answer(self.most))), least
+        few, many = {"delta_high": 1}, {"delta_low": 0}
+        lower = [a + b - 1 for a, b in zip(answer(self.most, **few), answer(self.least, **many), strict=True)]
+        upper = [a + b - 1 for a, b in zip(answer(self.least, **few), answer(self.most, **many), strict=True)]
+        return max(min(lower), Fraction(0)), max(min(upper), Fraction(0))
 
 
-def _lowest(
-    counts: Integers, classes: Classes, lower: Any, upper: Any, asked: dict[str, Any]
-) -> tuple[Quantity, Quantity]:
+def _lowest(counts: _Counts, lower: FloatArray, upper: FloatArray) -> tuple[Quantity, Quantity]:
     """Return both ends of the lowest confidence; equal where it is certain or cheap to compute."""
     least, most = float(lower.min()), float(upper.min())
     if least == most and least in (0.0, 1.0):
         return int(least), int(least)
     worst = np.flatnonzero(lower <= most)
-    if asked["others"] > _EXACT_UP_TO or len(worst) > _EXACT_CLASSES:
+    if counts.asked["others"] > _EXACT_UP_TO or len(worst) > _EXACT_CLASSES:
         return least, most
-    from privacy_plugin.metrics.presence.by_recursion import exact_presence_confidence
-
     try:
-        found = exact_presence_confidence(
-            marginals=counts[worst], research_count=classes.sizes[worst], limit=_EXACT_TERMS, **asked
-        )
+        return counts.exact(worst)
     except TooLargeError:
         return least, most
-    return min(found), min(found)
+
+
+def _plain_distribution(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a joint distribution as data that a file holds: dates and the like as text, missing values as null."""
+    lines = [[*(plain(canonical(value)) for value in line[:-1]), int(line[-1])] for line in one["counts"]]
+    return {"columns": list(one["columns"]), "counts": lines}
 
 
 def _coverage(
-    columns: Sequence[ColumnKnowledge], codes: Integers, counts: Integers, others: int
+    known: Sequence[Distribution], classes: Classes, counts: Integers, others: int
 ) -> dict[str, int | float | None]:
     """Count the tuples that people outside the table can have, and those that no class covers."""
     expected = others - float((counts / max(others, 1)).prod(axis=1).sum()) * others
-    known = all(column.complete for column in columns)
-    possible = [np.where(column.outside > 0, column.leaves, 0).astype(object) for column in columns]
-    whole = prod(int(leaves.sum()) + column.other_leaves for leaves, column in zip(possible, columns, strict=True))
-    within = prod(leaves[codes[:, i]] for i, leaves in enumerate(possible))
+    complete = all(one.complete for one in known)
+    whole = prod(one.all_leaves for one in known)
+    within = prod(one.leaves[one.codes[classes.example_rows]].astype(object) for one in known)
     covered = int(np.sum(within))
     return {
-        "possible_tuples": whole if known else None,
-        "uncovered_possible_tuples": whole - covered if known else None,
+        "possible_tuples": whole if complete else None,
+        "uncovered_possible_tuples": whole - covered if complete else None,
         "expected_people_uncovered": max(0.0, expected),
     }
 
