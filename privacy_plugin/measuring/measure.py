@@ -29,6 +29,9 @@ from privacy_plugin.sources.population_join import join_groups
 
 Progress = Callable[[float, int], None]
 
+_FETCHED_ROWS = 100_000
+"""The groups of a population of at most so many rows are compared here: to join them in a database takes more time."""
+
 _REPORTED_TO: ContextVar[Progress | None] = ContextVar("reported_to", default=None)
 
 
@@ -148,6 +151,8 @@ class Tables:
     ) -> tuple[FrequencyTable, Population]:
         for each in (self, population):
             require_columns(columns, each.source.columns)
+        if population._rows is not None and population._rows <= _FETCHED_ROWS:
+            return self.frequencies(columns), population.frequencies(columns)
         meaning = functools.partial(one_meaning, hierarchies) if hierarchies else None
         found = None
         if class_wise and self._is_large(columns):

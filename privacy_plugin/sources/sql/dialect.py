@@ -150,6 +150,11 @@ class Dialect(ABC):
     def is_stored_table(self, connection: Connection, parts: tuple[str, ...]) -> bool:
         """Return whether a name means stored rows: no view, no foreign table, nothing computed when it is read."""
 
+    def describe_table(self, connection: Connection, origin: Origin) -> tuple[tuple[SqlColumn, ...], bool]:
+        """Return the columns, and whether the origin is one stored table."""
+        columns = self.describe_columns(connection, origin)  # a database fixes its snapshot at the first query
+        return columns, bool(origin.base_table) and self.is_stored_table(connection, origin.base_table)
+
     @abstractmethod
     def find_tables_read(self, connection: Connection, origin: Origin) -> set[tuple[str, ...]]:
         """Return the qualified names of all tables that a view or query reads."""

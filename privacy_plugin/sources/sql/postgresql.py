@@ -1,8 +1,8 @@
 """PostgreSQL: text is compared in the "C" collation, unusual types as text, rows are hashed in binary form."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime, time
 from functools import partial
 from typing import Any
@@ -46,6 +46,7 @@ _NO_TIME = (
     "replace such values, or select the column as text: sql_table(engine, text('SELECT d::text, ...'))"
 )
 _NO_TRANSACTION = "25P01"
+_REPEATABLE_READ = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 _NO_LOCK = ("42", "3F", "0A")  # SQLSTATE classes: not a table or not allowed; no such schema; another database
 _MAX_ENTRIES = 1664  # of one query: columns that it returns and terms that it orders by
 _MAX_DIGITS = 1000  # of a numeric with a declared precision
@@ -84,23 +85,51 @@ class PostgresqlDialect(Dialect):
 
     def describe_columns(self, connection: Connection, origin: Origin) -> tuple[SqlColumn, ...]:
         """Look up the types; a domain is treated as its base type, and an enumeration as text."""
+        if origin.parts:
+            columns, _ = self._look_up_table(connection, origin.parts)
+            if columns:
+                return columns
         found = read_cursor_description(connection, origin)
         names = require_column_names([column[0] for column in found])
-        types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)})
-        plain = _bytewise_columns(connection, origin)
+        types = connection.execute(_TYPES, {"declared": _declared_types(connection, origin, names)}).all()
         columns = tuple(
             SqlColumn(
                 name=name,
                 type=str(kind),
                 released_as=released_as,
-                bytewise=name in plain,
-                read_as_text=kind in _TIMES and connection.dialect.driver != _EXACT_DRIVER,
+                read_as_text=_is_read_as_text(connection, str(kind)),
                 limited=_is_limited(*sizes),
             )
-            for (name, _, *sizes), (kind, released_as) in zip(found, types, strict=True)
+            for (name, _, *sizes), (kind, released_as, _) in zip(found, types, strict=True)
         )
-        _require_exact_floats(connection, columns)
+        _require_exact_floats(columns, lambda: str(connection.exec_driver_sql("SHOW extra_float_digits").scalar_one()))
         return columns
+
+    def describe_table(self, connection: Connection, origin: Origin) -> tuple[tuple[SqlColumn, ...], bool]:
+        """Ask the catalog once for the columns of a named table and for what it is."""
+        if origin.parts:
+            columns, stored = self._look_up_table(connection, origin.parts)
+            if columns:
+                return columns, stored
+        return super().describe_table(connection, origin)
+
+    def _look_up_table(self, connection: Connection, parts: tuple[str, ...]) -> tuple[tuple[SqlColumn, ...], bool]:
+        """Return the columns in the catalog and whether rows are stored; no columns if the name means no table."""
+        found = connection.execute(_TABLE, {"name": quote_name(parts, _PLAIN)}).all()
+        columns = tuple(
+            SqlColumn(
+                name=str(name),
+                type=str(kind),
+                released_as=released_as,
+                bytewise=bool(bytewise),
+                read_as_text=_is_read_as_text(connection, str(kind)),
+                limited=int(modifier) >= 0,
+            )
+            for kind, released_as, modifier, name, bytewise, _, _ in found
+        )
+        if columns:
+            _require_exact_floats(columns, lambda: str(found[0][-1]))
+        return columns, bool(found) and bool(found[0][-2])
 
     def is_stored_table(self, connection: Connection, parts: tuple[str, ...]) -> bool:
         """Check the table and all its partitions: none foreign, no view, no row security policy."""
@@ -182,16 +211,19 @@ class PostgresqlDialect(Dialect):
         an earlier snapshot the table is empty. So this waits for a lock of the table first.
         """
         if not connection.in_transaction():
-            run_statement(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            _begin_repeatable_read(connection, quote_name(reads, connection.dialect) if reads else None)
+            return
         level = str(connection.exec_driver_sql("SHOW transaction_isolation").scalar_one())
         if level not in ("repeatable read", "serializable"):
             raise SourceError(
                 f"the connection's transaction is {level}, where two queries can see different data; pass the "
                 "engine instead, or a connection with isolation_level='REPEATABLE READ'"
             )
-        _require_transaction(connection)
+        with _refuse_autocommit():
+            run_statement(connection, "SAVEPOINT privacy_plugin_begun")
         if reads:
-            _lock_table(connection, quote_name(reads, connection.dialect))
+            _lock_table(connection, quote_name(reads, connection.dialect), "privacy_plugin_begun")
+        run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
 
     def hash_buckets(
         self, connection: Connection, origin: Origin, columns: Sequence[SqlColumn]
@@ -268,10 +300,9 @@ DIALECT = PostgresqlDialect()
 
 # An enumeration lists its values, and so may the check of a domain; composites and ranges may contain either. Only
 # PostgreSQL's own types and the base types of extensions are harmless. (-1, unlike NULL, names types of any length.)
-_TYPES = sa.text(
-    "WITH RECURSIVE based AS ("
-    "SELECT place, oid AS declared, oid FROM pg_catalog.unnest(CAST(:declared AS oid[])) WITH ORDINALITY g(oid, place) "
-    "UNION ALL SELECT place, declared, typbasetype FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype = 'd'"
+_BASED = (
+    "UNION ALL SELECT place, declared, typbasetype, CASE WHEN modifier < 0 THEN typtypmod ELSE modifier END "
+    "FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype = 'd'"
     "), described AS (SELECT *, typcategory = 'A' AND typelem <> 0 AS listed "
     "FROM based JOIN pg_catalog.pg_type USING (oid) WHERE typtype <> 'd'"
     "), judged AS (SELECT d.*, e.typtype = 'b' OR e.typnamespace = 'pg_catalog'::regnamespace AS harmless "
@@ -279,14 +310,36 @@ _TYPES = sa.text(
     "SELECT CASE WHEN harmless AND typnamespace = 'pg_catalog'::regnamespace THEN typname::pg_catalog.text "
     "WHEN harmless THEN typnamespace::regnamespace || '.' || typname WHEN listed THEN '_text' ELSE 'text' END, "
     "CASE WHEN harmless AND declared = oid THEN NULL WHEN harmless THEN pg_catalog.format_type(oid, -1) "
-    "WHEN listed THEN 'pg_catalog.text[]' ELSE 'pg_catalog.text' END FROM judged ORDER BY place"
+    "WHEN listed THEN 'pg_catalog.text[]' ELSE 'pg_catalog.text' END, modifier"
 )
 
-_STORED = sa.text(
+_TYPES = sa.text(
+    "WITH RECURSIVE based AS (SELECT place, oid AS declared, oid, -1 AS modifier "
+    "FROM pg_catalog.unnest(CAST(:declared AS oid[])) WITH ORDINALITY g(oid, place) "
+    f"{_BASED} FROM judged ORDER BY place"
+)
+
+_STORED_ROWS = (
     "WITH RECURSIVE parts(oid) AS (SELECT pg_catalog.to_regclass(:name)::oid "
     "UNION SELECT inhrelid FROM pg_catalog.pg_inherits JOIN parts ON inhparent = parts.oid) "
     "SELECT coalesce(pg_catalog.bool_and(relkind IN ('r', 'p', 'm') "
     "AND NOT pg_catalog.row_security_active(c.oid)), false) FROM parts JOIN pg_catalog.pg_class c ON c.oid = parts.oid"
+)
+
+_STORED = sa.text(_STORED_ROWS)
+
+# The columns of a table or view. A text column with a deterministic collation compares bytes; it needs no "C"
+# collation, which would hide its statistics from the planner.
+_TABLE = sa.text(
+    "WITH RECURSIVE found AS (SELECT attnum AS place, attname::pg_catalog.text AS name, atttypid, atttypmod, "
+    "atttypid IN ('text'::regtype, 'varchar'::regtype) AND coalesce(l.collisdeterministic, false) AS bytewise "
+    "FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class r ON r.oid = attrelid "
+    "LEFT JOIN pg_catalog.pg_collation l ON l.oid = attcollation "
+    "WHERE attrelid = pg_catalog.to_regclass(:name) AND relkind IN ('r', 'p', 'v', 'm', 'f') "
+    "AND attnum > 0 AND NOT attisdropped"
+    "), based AS (SELECT place, atttypid AS declared, atttypid AS oid, atttypmod AS modifier FROM found "
+    f"{_BASED}, name, bytewise, ({_STORED_ROWS}), pg_catalog.current_setting('extra_float_digits') "
+    "FROM judged JOIN found USING (place) ORDER BY place"
 )
 
 _PART = sa.text("SELECT pg_catalog.count(*) FROM pg_catalog.pg_inherits WHERE inhrelid = pg_catalog.to_regclass(:name)")
@@ -314,29 +367,14 @@ def _is_limited(display: int | None, internal: int | None, precision: int | None
     return max(display or 0, internal or 0) > 0 or (precision is not None and precision <= _MAX_DIGITS)
 
 
-def _bytewise_columns(connection: Connection, origin: Origin) -> set[str]:
-    """Return a table's text columns with a deterministic collation, whose equality compares bytes.
-
-    They need no "C" collation, which would hide the columns' statistics from the planner.
-    """
-    if not origin.parts:
-        return set()
-    query = sa.text(
-        "SELECT attname::pg_catalog.text "
-        "FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_collation c ON c.oid = attcollation "
-        "WHERE attrelid = pg_catalog.to_regclass(:name) AND attnum > 0 AND c.collisdeterministic "
-        "AND atttypid IN ('text'::regtype, 'varchar'::regtype)"
-    )
-    return {str(name) for name in connection.execute(query, {"name": quote_name(origin.parts, _PLAIN)}).scalars()}
-
-
-def _require_transaction(connection: Connection) -> None:
+@contextmanager
+def _refuse_autocommit() -> Iterator[None]:
     """Raise if the connection commits after every statement: its isolation level then has no effect.
 
-    PostgreSQL accepts a savepoint only inside a transaction.
+    PostgreSQL accepts savepoints and locks only inside a transaction.
     """
     try:
-        run_statement(connection, "SAVEPOINT privacy_plugin_begun")
+        yield
     except DBAPIError as error:
         if _sqlstate(error.orig) != _NO_TRANSACTION:
             raise
@@ -344,34 +382,58 @@ def _require_transaction(connection: Connection) -> None:
             "the connection commits every statement (AUTOCOMMIT), so two queries can see different data; "
             "pass the engine instead, or a connection with isolation_level='REPEATABLE READ'"
         ) from None
-    run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
 
 
-def _lock_table(connection: Connection, name: str) -> None:
-    """Lock a (quoted) table or view so that it cannot be dropped or truncated; ignore what cannot be locked.
+def _begin_repeatable_read(connection: Connection, name: str | None) -> None:
+    """Begin a transaction, and lock a (quoted) table if it can be locked; begin again if it cannot."""
+    run_statement(connection, _REPEATABLE_READ)
+    with _refuse_autocommit():
+        if name is not None:
+            try:
+                run_statement(connection, f"LOCK TABLE {name} IN ACCESS SHARE MODE")
+            except DBAPIError as error:
+                if not _cannot_be_locked(error):
+                    raise
+                connection.rollback()
+                run_statement(connection, _REPEATABLE_READ)
+            else:
+                return
+        run_statement(connection, "SAVEPOINT privacy_plugin_begun")
+        run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_begun")
 
-    That is a foreign table, a materialized view, a missing table, or a table of which only some columns may be read.
-    Reading it raises the proper error later.
-    """
-    run_statement(connection, "SAVEPOINT privacy_plugin_waiting")
+
+def _lock_table(connection: Connection, name: str, savepoint: str) -> None:
+    """Lock a (quoted) table or view so that it cannot be dropped or truncated; ignore what cannot be locked."""
     try:
         run_statement(connection, f"LOCK TABLE {name} IN ACCESS SHARE MODE")
     except DBAPIError as error:
-        if not (_sqlstate(error.orig) or "").startswith(_NO_LOCK):
+        if not _cannot_be_locked(error):
             raise
-        run_statement(connection, "ROLLBACK TO SAVEPOINT privacy_plugin_waiting")
-    run_statement(connection, "RELEASE SAVEPOINT privacy_plugin_waiting")
+        run_statement(connection, f"ROLLBACK TO SAVEPOINT {savepoint}")
 
 
-def _require_exact_floats(connection: Connection, columns: Sequence[SqlColumn]) -> None:
+def _cannot_be_locked(error: DBAPIError) -> bool:
+    """Tell whether this is a foreign table, a materialized view, a missing table, or one that may be read in part.
+
+    Reading it raises the proper error later.
+    """
+    state = _sqlstate(error.orig) or ""
+    return state.startswith(_NO_LOCK)
+
+
+def _require_exact_floats(columns: Sequence[SqlColumn], read_setting: Callable[[], str]) -> None:
     """Raise if the session rounds floats when it writes them: different values would become equal."""
     if all(column.type in _EXACT | _PLAIN_TEXT | {"numeric"} for column in columns):
         return
-    digits = int(str(connection.exec_driver_sql("SHOW extra_float_digits").scalar_one()))
+    digits = int(read_setting())
     if digits < 1:
         raise SourceError(
             f"the session has extra_float_digits = {digits}, which rounds floating-point values; set it to 1 or more"
         )
+
+
+def _is_read_as_text(connection: Connection, kind: str) -> bool:
+    return kind in _TIMES and connection.dialect.driver != _EXACT_DRIVER
 
 
 def _sqlstate(error: Any) -> str | None:

@@ -239,8 +239,8 @@ class SqlTable:
         A view, a foreign table or a query may return other rows whenever it is read: it is copied once to a temporary
         table. So is every source of a writer whose transaction ends with the first table that it creates.
         """
-        described = self._describe(connection)  # a database fixes its snapshot at the first query
-        if (self._dialect.transactional_ddl or not write) and self._is_stored(connection):
+        described, stored = self._describe_table(connection)
+        if (self._dialect.transactional_ddl or not write) and stored:
             yield SqlTable(connection, self._origin, described)
             return
         with open_temporary_tables(connection, self._dialect) as temporary:
@@ -422,10 +422,20 @@ class SqlTable:
     def _describe(self, connection: Connection) -> tuple[SqlColumn, ...]:
         if self._described is not None:
             return self._described
-        with redact_driver_errors(connection, f"reading the columns of {self._origin.label} (does it exist?)"):
+        with self._describing(connection):
             described = self._dialect.describe_columns(connection, self._origin)
         require_column_names([column.name for column in described])
         return described
+
+    def _describe_table(self, connection: Connection) -> tuple[tuple[SqlColumn, ...], bool]:
+        """Return the columns, and whether the rows are those of one stored table."""
+        with self._describing(connection):
+            described, stored = self._dialect.describe_table(connection, self._origin)
+        require_column_names([column.name for column in described])
+        return (described if self._described is None else self._described), stored
+
+    def _describing(self, connection: Connection) -> Any:
+        return redact_driver_errors(connection, f"reading the columns of {self._origin.label} (does it exist?)")
 
     def _choose_columns(self, connection: Connection, columns: Sequence[str]) -> list[SqlColumn]:
         described = {column.name: column for column in self._describe(connection)}
