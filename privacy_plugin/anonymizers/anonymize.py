@@ -32,6 +32,7 @@ def anonymize(
     population: Any = None,
     plan: PlanResult | None = None,
     constant: str | None = None,
+    partition: str | None = None,
     ledger: "BudgetLedger | None" = None,
     generator: Any = None,
     progress: Progress | None = None,
@@ -41,7 +42,8 @@ def anonymize(
     Frames return a new frame; a database table or a file needs the `target` that is replaced. `final` is where the
     table will be moved from there, which is tested before budget is spent. Identifiers are left out; a column without a
     role is refused. `plan`: a saved plan to apply instead of a search. `constant`: a column that has one public value
-    throughout, such as a partition's; it is neither generalized nor drawn. A randomized method spends from the `ledger`
+    throughout, such as a partition's; it is neither generalized nor drawn. `partition`: the key of the partition, which
+    continues its own earlier releases. A randomized method spends from the `ledger`
     (default: the one in use, see `privacy_plugin.ledger.in_use`) under the policy's dataset. A `generator` is for
     tests; a table that it drew passes no gate.
     """
@@ -56,6 +58,7 @@ def anonymize(
         final=final,
         population=population,
         plan=plan,
+        partition=partition,
         ledger=ledger,
         generator=generator,
         progress=progress,

@@ -165,6 +165,7 @@ class Request:
     final: str | None = None
     population: Any = None
     plan: PlanResult | None = None
+    partition: str | None = None
     ledger: "BudgetLedger | None" = None
     generator: Any = None
     progress: Progress | None = None

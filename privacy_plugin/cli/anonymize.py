@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privacy_plugin.cli.options import Data, Force, Json, Ledger, PolicyFile, Population, Table, Url
+from privacy_plugin.cli.check import Partition
+from privacy_plugin.cli.options import Data, Force, History, Json, Ledger, PolicyFile, Population, Table, Url
 from privacy_plugin.cli.terminal import Terminal, command
 from privacy_plugin.errors import ParameterError, describe_error
 
@@ -23,6 +24,10 @@ PlanFile = Annotated[
 ApplyPlan = Annotated[
     Path | None,
     typer.Option("--apply-plan", help="Apply a saved plan instead of searching for one.", show_default=False),
+]
+Draft = Annotated[
+    bool,
+    typer.Option("--draft", help="Not a release: nobody receives the table, and the history does not record it."),
 ]
 RevealUncovered = Annotated[
     bool, typer.Option("--reveal", help="Show the values of the table that a hierarchy does not cover.")
@@ -44,6 +49,9 @@ def anonymize(
     plan: PlanFile = None,
     apply_plan: ApplyPlan = None,
     ledger: Ledger = None,
+    history: History = None,
+    partition: Partition = None,
+    draft: Draft = False,
     report: ReportFile = None,
     reveal: RevealUncovered = False,
     force: Force = False,
@@ -59,7 +67,8 @@ def anonymize(
     gate counts real people only. `epsilon_safe_lattice`, `synthesize`,
     `randomized_response`, `private_itemsets`, `randomized_itemset_counts` and `sanitized_krimp` draw at random and
     spend privacy budget from the ledger, even if the result is rejected; the last three write a table of itemsets.
-    Identifier columns are dropped. Exit code 1 if the result does not meet the policy; then no table is written.
+    With a history, what is written counts as a release and is recorded there. Identifier columns are dropped. Exit
+    code 1 if the result does not meet the policy; then no table is written.
 
     For example:
 
@@ -80,7 +89,9 @@ def anonymize(
     from privacy_plugin.cli.signals import exit_if_terminated
     from privacy_plugin.generalization.generalize import require_covered
     from privacy_plugin.generalization.plan import load_plan
+    from privacy_plugin.history.recording import recording
     from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED, Policy
+    from privacy_plugin.sources import Source
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
@@ -98,8 +109,16 @@ def anonymize(
     saved = load_plan(apply_plan) if apply_plan else None
     if plan or apply_plan:
         loaded.anonymizer.require_plan()
-    with terminal.show_progress(loaded.anonymizer.doing) as progress, inputs.use_ledger(loaded, ledger):
-        with stage_output(opened, output, loaded.rules.tables) as (held, target, reopen):
+    with (
+        terminal.show_progress(loaded.anonymizer.doing) as progress,
+        inputs.use_ledger(loaded, ledger),
+        inputs.use_history(history),
+    ):
+        with (
+            recording(loaded, partition=partition) as record,
+            stage_output(opened, output, loaded.rules.tables) as (held, target, reopen),
+            record.within(held.session),
+        ):
             compared = inputs.open_compared(loaded, population, held, policy_file=policy)
             result = anonymize_table(
                 held.source,
@@ -108,11 +127,12 @@ def anonymize(
                 final=output,
                 population=compared,
                 plan=saved,
+                partition=partition,
                 progress=progress,
             )
             progress("judging the result")
             staged = reopen()
-            verdict = loaded.judge(staged, population=compared, fingerprint=True, plan=result.plan)
+            verdict = loaded.judge(staged, population=compared, partition=partition, fingerprint=True, plan=result.plan)
             useful = None
             if report:  # now: what is staged is gone afterwards
                 from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
@@ -122,7 +142,15 @@ def anonymize(
             if verdict.passed:
                 progress("writing")
                 exit_if_terminated()
-                staged.publish(output, columns=loaded.rules.released, verify=verify_fingerprint(loaded, verdict))
+                require_judged = verify_fingerprint(loaded, verdict)
+
+                def verify(copy: Source) -> None:
+                    require_judged(copy)
+                    if not draft:
+                        with record.verifying(copy) as reserve:
+                            reserve(staged if loaded.rules.unit else copy)
+
+                staged.publish(output, columns=loaded.rules.released, verify=verify)
         if plan and result.plan and verdict.passed:
             _save_plan(result.plan, plan)
         if report:
@@ -133,10 +161,11 @@ def anonymize(
                 verdicts.insert(0, ("as it is", loaded.judge(source, population=others)))
             write_report(report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful)
     show_anonymized(terminal, result, again=saved is not None)
-    written = {
+    written: dict[str, str | Path | None] = {
         "output": ", ".join(outputs) if verdict.passed else None,
         "plan file": plan if verdict.passed else None,
         "report": report,
+        **({"release number": str(record.numbers[-1])} if record.numbers else {}),
     }
     show_outcome(terminal, result, verdict, written)
     if report and loaded.is_randomized:

@@ -16,6 +16,7 @@ from privacy_plugin.cli.demo import demo
 from privacy_plugin.cli.explain import explain
 from privacy_plugin.cli.explore import explore
 from privacy_plugin.cli.hierarchy import hierarchy
+from privacy_plugin.cli.history import history
 from privacy_plugin.cli.init import init
 from privacy_plugin.cli.keys import keys
 from privacy_plugin.cli.ledger import ledger
@@ -61,6 +62,7 @@ for signed in (certify, release, verify):
 app.command("compile", cls=_Command)(compile_loops)
 app.add_typer(suggest, name="suggest")
 app.add_typer(keys, name="keys")
+app.add_typer(history, name="history")
 
 
 def _print_version(requested: bool) -> None:

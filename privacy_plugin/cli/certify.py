@@ -1,6 +1,7 @@
 """`certify`, `release`, `verify`: the gate that holds across runs, for cron, Airflow and CI."""
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from privacy_plugin.cli.check import Partition
 from privacy_plugin.cli.options import (
     Data,
     Force,
+    History,
     Json,
     Ledger,
     PlanFile,
@@ -49,6 +51,7 @@ def certify(
     plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
+    history: History = None,
     without_identifier_columns: WithoutIdentifiers = False,
     reveal: Reveal = False,
     as_json: Json = False,
@@ -59,7 +62,7 @@ def certify(
 
     - `privacy-plugin certify visits.parquet -p policy.yaml --certificate visits.certificate.json`
     """
-    from privacy_plugin.cli.inputs import open_input, open_population, use_ledger, without_identifiers
+    from privacy_plugin.cli.inputs import open_input, open_population, use_history, use_ledger, without_identifiers
     from privacy_plugin.cli.results import exit_code, show_verdict
     from privacy_plugin.gate.certificate import issue, write_certificate
     from privacy_plugin.gate.keyring import load_keyring
@@ -73,7 +76,7 @@ def certify(
     opened = open_input(data, url, table, parts=loaded.rules.tables)
     others = open_population(loaded, population, opened, policy_file=policy)
     source = without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
-    with terminal.show_progress(f"judging {opened.name}"), use_ledger(loaded, ledger):
+    with terminal.show_progress(f"judging {opened.name}"), use_ledger(loaded, ledger), use_history(history):
         verdict = loaded.judge(source, population=others, partition=partition, fingerprint=True, plan=made_by)
     write_certificate(certificate, issue(verdict, keys=keys))
     show_verdict(terminal.console, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
@@ -94,6 +97,7 @@ def release(
     plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
+    history: History = None,
     force: Force = False,
     as_json: Json = False,
 ) -> int:
@@ -104,16 +108,20 @@ def release(
     the folder of the given certificate. Exit code 1 if the certificate does not cover the table; then nothing is
     published. Only the public key is needed.
 
+    With a history, the release is recorded there: in the transaction that replaces the table if both are in one
+    database, otherwise reserved before and committed afterwards.
+
     For example:
 
     - `privacy-plugin release visits.parquet -p policy.yaml -c visits.certificate.json -o release.parquet`
     """
-    from privacy_plugin.cli.inputs import open_input, open_population, population_name, use_ledger
+    from privacy_plugin.cli.inputs import open_input, open_population, population_name, use_history, use_ledger
     from privacy_plugin.cli.outputs import require_free_output
     from privacy_plugin.gate.certificate import read_certificate, require_certificate, require_open, write_certificate
     from privacy_plugin.gate.keyring import load_keyring
     from privacy_plugin.generalization.plan import load_plan
     from privacy_plugin.generalization.region_population import count_by_plan
+    from privacy_plugin.history.recording import ReleaseRecord, recording
     from privacy_plugin.policy.policy import Policy
     from privacy_plugin.sources import Source
     from privacy_plugin.sources.population_join import open_joint_snapshot
@@ -133,39 +141,51 @@ def release(
     found = read_certificate(certificate)
     written: list[Path] = []
 
-    def verify(staged: Source) -> None:
+    def verify_with(record: ReleaseRecord, staged: Source) -> None:
         with ExitStack() as stack:
 
             def reopen(source: Source | None) -> Source | None:
                 joined = None if source is None else open_joint_snapshot(source, opened.source, staged)
                 return None if joined is None else stack.enter_context(joined)
 
+            reserve = stack.enter_context(record.verifying(staged))
+            judged = reopen(opened.source) if loaded.rules.unit else None
             require_certificate(
                 found,
                 policy=loaded,
                 staged=staged,
                 keys=keys,
                 partition=partition,
-                judged=reopen(opened.source) if loaded.rules.unit else None,
+                judged=judged,
                 population=count_by_plan(reopen(others), made_by) if loaded.rules.needs_population else None,
             )
-        folder = certificate.parent if opened.engine is not None else Path(output).parent
-        name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")
-        path = folder / f"{name}.{found.release_name}.certificate.json"
-        write_certificate(path, found)
+            folder = certificate.parent if opened.engine is not None else Path(output).parent
+            name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")
+            path = folder / f"{name}.{found.release_name}.certificate.json"
+            reserve(judged or staged, certificate=str(path))
+            write_certificate(path, found)
         written.append(path)
 
     try:
         require_open(found, policy=loaded, keys=keys, partition=partition)
-        with terminal.show_progress(f"releasing {opened.name}"), use_ledger(loaded, ledger):
-            opened.source.publish(output, columns=loaded.rules.released, verify=verify)
+        with (
+            terminal.show_progress(f"releasing {opened.name}"),
+            use_ledger(loaded, ledger),
+            use_history(history),
+            recording(loaded, partition=partition) as record,
+        ):
+            opened.source.publish(output, columns=loaded.rules.released, verify=partial(verify_with, record))
     except CertificateError as problem:
         return _refuse(terminal, problem)
     if not written:
         raise CertificateError(f"a source of kind {opened.source.engine!r} published without verifying")
     terminal.print_line(f"released: {output}")
     terminal.print_line(f"certificate: {written[-1]}")
-    terminal.print_json({"released": output, "certificate": str(written[-1]), "passed": True})
+    for number in record.numbers:
+        terminal.print_line(f"recorded in the history as release {number}")
+    terminal.print_json(
+        {"released": output, "certificate": str(written[-1]), "recorded": record.numbers, "passed": True}
+    )
     return PASSED
 
 

@@ -7,6 +7,7 @@ import typer
 from privacy_plugin.cli.options import (
     CertificateFolder,
     Data,
+    History,
     Json,
     Ledger,
     PlanFile,
@@ -38,6 +39,7 @@ def check(
     plan: PlanFile = None,
     partition: Partition = None,
     ledger: Ledger = None,
+    history: History = None,
     certificate_folder: CertificateFolder = None,
     without_identifier_columns: WithoutIdentifiers = False,
     reveal: Reveal = False,
@@ -54,7 +56,7 @@ def check(
     - `privacy-plugin check visits.parquet -p policy.yaml --certificate-folder certificates --json`
     - `privacy-plugin check -p policy.yaml --url sqlite:///clinic.db --table visits --population register`
     """
-    from privacy_plugin.cli.inputs import open_input, open_population, use_ledger, without_identifiers
+    from privacy_plugin.cli.inputs import open_input, open_population, use_history, use_ledger, without_identifiers
     from privacy_plugin.cli.results import exit_code, identifiers_hint, show_verdict
     from privacy_plugin.gate.certificate import CertificateStore
     from privacy_plugin.generalization.plan import load_plan
@@ -73,6 +75,7 @@ def check(
         terminal.show_progress(message) as progress,
         reporting(lambda share, _: progress(f"{message}: {share:.0%}")),
         use_ledger(loaded, ledger),
+        use_history(history),
     ):
         verdict = loaded.judge(
             source,

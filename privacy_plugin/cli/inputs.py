@@ -1,12 +1,13 @@
 """Open the inputs of a command: a file, or a table of a database, and the population and ledger of the policy."""
 
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privacy_plugin.errors import ParameterError, SourceError
+from privacy_plugin.history.in_use import using_history
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
@@ -114,6 +115,11 @@ def use_ledger(policy: Policy, address: str | None) -> Iterator[None]:
     """Use the ledger at this address if the policy needs one; without an address, judging reports what is missing."""
     with using_ledger(address) if policy.rules.needs_ledger and address else nullcontext():
         yield
+
+
+def use_history(address: str | None) -> AbstractContextManager[Any]:
+    """Use the history at this address; without one, a verdict says that other releases were not considered."""
+    return using_history(address) if address else nullcontext()
 
 
 def without_identifiers(source: Source, policy: Policy) -> Source:

@@ -38,6 +38,15 @@ Ledger = Annotated[
         show_default=False,
     ),
 ]
+History = Annotated[
+    str | None,
+    typer.Option(
+        envvar="PRIVACY_PLUGIN_HISTORY",
+        show_envvar=True,
+        help="SQLAlchemy URL of the history of releases (SQLite or PostgreSQL).",
+        show_default=False,
+    ),
+]
 WithoutIdentifiers = Annotated[
     bool,
     typer.Option("--without-identifiers", help="Judge the table without its identifier columns."),

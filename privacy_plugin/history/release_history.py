@@ -28,7 +28,10 @@ from privacy_plugin.history.tables import (
     RELEASES,
     ROWS,
     as_history_error,
+    find_schema,
+    is_same_database,
     open_history,
+    searching,
 )
 from privacy_plugin.metrics.joint_classes import JointClasses
 from privacy_plugin.sources import open_source
@@ -91,6 +94,8 @@ class ReleaseHistory:
         """
         self._key = history_key() if key is None else require_key(key)
         self._engine = open_history(url, create=create)
+        self._release: sa.Connection | None = None
+        self._schema: str | None = None
         self._require_same_key()
 
     def close(self) -> None:
@@ -116,6 +121,26 @@ class ReleaseHistory:
         return next(release for release in self.releases(dataset=policy.rules.dataset) if release.number == number)
 
     @contextmanager
+    def within(self, bind: Any) -> Iterator[bool]:
+        """Use the transaction of a release for the block, if its database holds the history; yield whether it does.
+
+        Table and record are then committed together, or neither. Another transaction would wait for a lock that the
+        release holds, in SQLite for ever.
+        """
+        joined = self._release is None and isinstance(bind, sa.Connection) and is_same_database(self._engine, bind)
+        if not joined:
+            yield self._release is not None
+            return
+        if self._schema is None:
+            with as_history_error("read"):
+                self._schema = find_schema(self._engine)
+        self._release = bind
+        try:
+            yield True
+        finally:
+            self._release = None
+
+    @contextmanager
     def releasing(self, released: Any, *, policy: Any, **about: Any) -> Iterator[int]:
         """Reserve, run the block that publishes, commit; after an error inside, the reservation stays."""
         number = self.reserve(released, policy=policy, **about)
@@ -134,18 +159,22 @@ class ReleaseHistory:
         """Record a release that is about to be published, and return its number; it counts as released from now on.
 
         `after` is the `state` that the release was judged in: if the history has changed since, HistoryError is raised.
+        Inside `within` a release of the same database, the record is committed together with its table.
         """
         rules = policy.rules
         quasi_identifiers, sensitive = list(rules.columns("quasi_identifier")), list(rules.columns("sensitive"))
-        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
         source = open_source(released)
         people = None
-        if rules.unit is not None:
+        if rules.form != "rows":  # made of rows, such as itemsets: no later release can be compared with it
+            quasi_identifiers = sensitive = []
+            table = source.frequencies(list(rules.released))
+        elif rules.unit is not None:
             table = source.frequencies([rules.unit, *quasi_identifiers, *sensitive])
             people = self._read_people(table, rules.unit, quasi_identifiers, sensitive, rules.dataset)
         else:
             table = source.frequencies([*quasi_identifiers, *sensitive])
         table.require_rows()
+        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
         with self._transaction("written") as connection:
             if after is not None and _state(connection, rules.dataset) != after:
                 raise HistoryError(
@@ -156,24 +185,25 @@ class ReleaseHistory:
                 "partition": partition,
                 "policy_digest": rules.digest,
                 "certificate": certificate,
-                "status": "reserved",
+                "status": "reserved" if self._release is None else "committed",
                 "reserved_at": _now(),
+                "committed_at": None if self._release is None else _now(),
                 "counted_by_unit": people is not None,
                 "people": table.rows if people is None else len(people.persons),
                 "returning_people": 0,
-                "classes": len(table.project(quasi_identifiers).counts) if people is None else len(people.facts),
+                "classes": _count_classes(table, quasi_identifiers) if people is None else len(people.facts),
                 "several_rows": 0 if people is None else people.several_rows,
                 "columns": json.dumps(columns),
             }
             inserted = connection.execute(sa.insert(RELEASES).values(**entry)).inserted_primary_key
             number = int(inserted[0]) if inserted else 0
-            if people is None:
+            if people is None and (quasi_identifiers or sensitive):
                 rows = [
                     {"release": number, "row": row, "content": content, "people": count}
                     for row, (content, count) in enumerate(read_rows(table))
                 ]
                 _execute_many(connection, sa.insert(ROWS), rows)
-            else:
+            elif people is not None:
                 returning = _move(connection, rules.dataset, number, people)
                 change = sa.update(RELEASES).where(RELEASES.c.number == number).values(returning_people=returning)
                 connection.execute(change)
@@ -296,7 +326,8 @@ class ReleaseHistory:
                 with self._engine.begin() as connection:
                     found = connection.execute(sa.select(ABOUT.c.content).where(ABOUT.c.name == "key")).scalar()
                     if found is None:
-                        connection.execute(sa.insert(ABOUT).values(name="key", content=check))
+                        entries = [{"name": "key", "content": check}, {"name": "changes", "content": "0"}]
+                        connection.execute(sa.insert(ABOUT), entries)
                         found = check
             except sa.exc.IntegrityError:  # another process created the history at the same moment
                 with self._engine.begin() as connection:
@@ -309,10 +340,28 @@ class ReleaseHistory:
 
     @contextmanager
     def _transaction(self, doing: str) -> Iterator[sa.Connection]:
-        """Open a transaction in which no other process changes the history."""
-        with as_history_error(doing), self._engine.begin() as connection:
-            connection.execute(sa.select(ABOUT).where(ABOUT.c.name == "key").with_for_update()).all()
+        """Open a transaction in which no other process changes the history, or join that of a release.
+
+        Every change is counted: a release whose snapshot is older than the last change cannot lock the count.
+        """
+        with as_history_error(doing), self._connection() as connection:
+            locked = connection.execute(sa.select(ABOUT).with_for_update()).all()
+            changes = next((int(row.content) for row in locked if row.name == "changes"), None)
+            if changes is None:
+                raise HistoryError("the release history has an earlier format; create a new one")
+            if doing == "written":
+                change = sa.update(ABOUT).where(ABOUT.c.name == "changes").values(content=str(changes + 1))
+                connection.execute(change)
             yield connection
+
+    @contextmanager
+    def _connection(self) -> Iterator[sa.Connection]:
+        if self._release is None:
+            with self._engine.begin() as connection:
+                yield connection
+            return
+        with searching(self._release, self._schema):
+            yield self._release
 
 
 def _releases(connection: sa.Connection, dataset: str | None) -> tuple[RecordedRelease, ...]:
@@ -321,6 +370,10 @@ def _releases(connection: sa.Connection, dataset: str | None) -> tuple[RecordedR
         query = query.where(RELEASES.c.dataset == dataset)
     found = [dict(row._mapping) for row in connection.execute(query)]
     return tuple(RecordedRelease(**{**row, "columns": json.loads(row["columns"])}) for row in found)
+
+
+def _count_classes(table: FrequencyTable, quasi_identifiers: Sequence[str]) -> int:
+    return table.project(quasi_identifiers).distinct if quasi_identifiers else 1
 
 
 def _state(connection: sa.Connection, dataset: str) -> str:

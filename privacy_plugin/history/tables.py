@@ -13,11 +13,11 @@ import sqlalchemy as sa
 
 from privacy_plugin.errors import HistoryError, ParameterError
 from privacy_plugin.ledger.tables import postgresql_engine, sqlite_engine
-from privacy_plugin.sources.sql.connections import describe_driver_error, parse_url
+from privacy_plugin.sources.sql.connections import describe_driver_error, find_database_path, parse_url
 from privacy_plugin.sources.sql.dialect import dialect_named
 
 _BACKENDS = ("sqlite", "postgresql")
-_NO_HISTORY = "there is no release history at this address; create one: privacy_plugin.ReleaseHistory(url)"
+_NO_HISTORY = "there is no release history at this address; create one: privacy-plugin history create"
 
 METADATA = sa.MetaData()
 ABOUT = sa.Table(
@@ -107,6 +107,43 @@ def open_history(url: str | sa.URL, *, create: bool) -> sa.Engine:
         elif not all(sa.inspect(engine).has_table(table.name) for table in METADATA.sorted_tables):
             raise HistoryError(_NO_HISTORY)
     return engine
+
+
+def is_same_database(engine: sa.Engine, connection: sa.Connection) -> bool:
+    """Return whether a connection is to the database of the history, as the same user.
+
+    Names of one server that differ count as different: the history then has a transaction of its own.
+    """
+    own, other = engine.url, connection.engine.url
+    if own.get_backend_name() != other.get_backend_name():
+        return False
+    if own.get_backend_name() == "sqlite":
+        paths = [find_database_path(url) for url in (own, other)]
+        return all(path is not None and path.exists() for path in paths) and Path(str(paths[0])).samefile(str(paths[1]))
+    parts = [(url.host, url.port, url.database, url.username) for url in (own, other)]
+    return parts[0] == parts[1]
+
+
+def find_schema(engine: sa.Engine) -> str | None:
+    """Return the schema of the history's tables in PostgreSQL; None in SQLite."""
+    if engine.dialect.name != "postgresql":
+        return None
+    query = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('privacy_history')"
+    with engine.connect() as connection:
+        return str(connection.exec_driver_sql(query).scalar_one())
+
+
+@contextmanager
+def searching(connection: sa.Connection, schema: str | None) -> Iterator[None]:
+    """Find the history's tables by their names inside the block, whatever the search path of a connection."""
+    if schema is None:
+        yield
+        return
+    change = sa.text("SELECT set_config('search_path', :path, true)")
+    before = connection.exec_driver_sql("SELECT current_setting('search_path')").scalar_one()
+    connection.execute(change, {"path": f"{schema}, pg_temp"})
+    yield  # after an error the transaction is over
+    connection.execute(change, {"path": before})
 
 
 @contextmanager

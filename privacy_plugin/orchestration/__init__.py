@@ -15,13 +15,19 @@ from privacy_plugin.orchestration.component import PrivacyGateComponent
 from privacy_plugin.orchestration.gate_guard import GatedIOManager, build_gated_io_manager, require_open_gate
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
-from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
+from privacy_plugin.orchestration.resources import (
+    BudgetLedgerResource,
+    CertificateStoreResource,
+    ReleaseHistoryResource,
+    WarehouseResource,
+)
 
 __all__ = [
     "BudgetLedgerResource",
     "CertificateStoreResource",
     "GatedIOManager",
     "PrivacyGateComponent",
+    "ReleaseHistoryResource",
     "WarehouseResource",
     "build_anonymized_asset",
     "build_candidate_asset",

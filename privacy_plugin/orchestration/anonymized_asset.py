@@ -12,7 +12,7 @@ from privacy_plugin.description import ColumnLevel
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import KeptDeal
-from privacy_plugin.orchestration.resources import file_name, open_ledger
+from privacy_plugin.orchestration.resources import file_name, open_history, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments
 from privacy_plugin.orchestration.upstream import Asset, build_population
 from privacy_plugin.policy.policy import Policy
@@ -34,6 +34,7 @@ def build_anonymized_asset(
     warehouse: str = "warehouse",
     certificates: str = "certificates",
     ledger: str = "ledger",
+    history: str | None = None,
     **standard: Unpack[AssetArguments],
 ) -> dg.AssetsDefinition:
     """Build an asset that is its upstream, anonymized by the method of the policy.
@@ -42,7 +43,9 @@ def build_anonymized_asset(
     `certificates` resource, and levels, loss and suppressed rows are metadata. `multidimensional_presence`: regions
     within the bounds of presence in the `population`; their number, loss and presence are metadata. A randomized
     method spends from the `ledger` resource (a `BudgetLedgerResource`); spent budget, unit and remaining budget are
-    metadata. Every run of it spends again, and partitions of one dataset share one budget.
+    metadata. Every run of it spends again, and partitions of one dataset share one budget. With `releases: together`
+    the regions and joint classes of earlier releases are read from the `history` resource (a
+    `ReleaseHistoryResource`), or from the history that PRIVACY_PLUGIN_HISTORY names.
 
     With `table`, only frequency tables are read from the warehouse, and the `target` table (default: the asset's name)
     is replaced atomically. Without it, the IO manager loads a frame and stores the new frame. Identifier columns are
@@ -56,7 +59,10 @@ def build_anonymized_asset(
         deal = _kept_deal(run, loaded, getattr(run.resources, certificates).deals_folder) if method.once else None
         if deal is not None and (facts := deal.facts()) is not None:
             return None, {**facts, "notes": f"the source is unchanged, so that the last {method.once} was kept"}
-        with open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger:
+        with (
+            open_ledger(run.resources, ledger if method.spends_budget else None) as budget_ledger,
+            open_history(run.resources, history),
+        ):
             result = anonymize(
                 run.source,
                 policy=loaded,
@@ -64,6 +70,7 @@ def build_anonymized_asset(
                 population=run.population,
                 constant=partition_column,
                 ledger=budget_ledger,
+                partition=run.partition,
             )
         saved: dict[str, Any] = {}
         if result.plan is not None:
@@ -89,7 +96,11 @@ def build_anonymized_asset(
         partition_column=partition_column,
         warehouse=warehouse,
         standard=standard,
-        resources=[certificates, *([ledger] if method.spends_budget else [])],
+        resources=[
+            certificates,
+            *([ledger] if method.spends_budget else []),
+            *([] if history is None else [history]),
+        ],
         population=build_population(population, population_table, warehouse),
         made_parts=method.tables,
     )

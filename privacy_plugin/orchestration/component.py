@@ -13,7 +13,12 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
-from privacy_plugin.orchestration.resources import BudgetLedgerResource, CertificateStoreResource, WarehouseResource
+from privacy_plugin.orchestration.resources import (
+    BudgetLedgerResource,
+    CertificateStoreResource,
+    ReleaseHistoryResource,
+    WarehouseResource,
+)
 from privacy_plugin.orchestration.standard_arguments import AssetArguments, CheckArguments
 from privacy_plugin.orchestration.upstream import table_key
 from privacy_plugin.policy.policy import Policy
@@ -153,6 +158,7 @@ class _ResourceNames(TypedDict):
     warehouse: str
     certificates: str
     ledger: str
+    history: str | None
 
 
 @dg.scaffold_with(PrivacyGateScaffolder)
@@ -214,6 +220,10 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         description="SQLAlchemy URL of the budget ledger, for a randomized method or a requirement on the privacy "
         "budget; default: the resource `ledger` of the project",
     )
+    history_url: str | None = Field(
+        default=None,
+        description="SQLAlchemy URL of the history of releases; default: the one that PRIVACY_PLUGIN_HISTORY names",
+    )
     via: Literal["native", "great_expectations"] = Field(
         default="native", description="great_expectations: also run the policy as a Great Expectations checkpoint"
     )
@@ -249,6 +259,7 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             "warehouse": f"{prefix}_warehouse" if self.warehouse_url else "warehouse",
             "certificates": f"{prefix}_certificates" if self.output_folder else "certificates",
             "ledger": f"{prefix}_ledger" if self.ledger_url else "ledger",
+            "history": f"{prefix}_history" if self.history_url else None,
         }
         resources: dict[str, Any] = {}
         root = context.project_root
@@ -256,6 +267,8 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
             resources[names["warehouse"]] = _hide_url(WarehouseResource(url=resolve_url(self.warehouse_url, root)))
         if self.ledger_url:
             resources[names["ledger"]] = _hide_url(BudgetLedgerResource(url=resolve_url(self.ledger_url, root)))
+        if self.history_url and names["history"]:
+            resources[names["history"]] = _hide_url(ReleaseHistoryResource(url=resolve_url(self.history_url, root)))
         if self.output_folder:
             folder = str(root / self.output_folder)
             resources[names["certificates"]] = CertificateStoreResource(folder=folder)
@@ -344,11 +357,14 @@ class PrivacyGateComponent(dg.Component, dg.Model, dg.Resolvable):
         ]
 
 
-def _hide_url(resource: WarehouseResource | BudgetLedgerResource) -> dg.ResourceDefinition:
+_Addressed = WarehouseResource | BudgetLedgerResource | ReleaseHistoryResource
+
+
+def _hide_url(resource: _Addressed) -> dg.ResourceDefinition:
     """Wrap a resource so that Dagster does not show its URL, which may contain a password, as configuration."""
 
     @dg.resource(description=f"{type(resource).__name__} of a privacy gate")
-    def hidden(_: dg.InitResourceContext) -> Iterator[WarehouseResource | BudgetLedgerResource]:
+    def hidden(_: dg.InitResourceContext) -> Iterator[_Addressed]:
         try:
             yield resource
         finally:

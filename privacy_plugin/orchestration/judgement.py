@@ -40,15 +40,16 @@ def judge_and_record(
     partition: str | None,
     certificates: CertificateStoreResource,
     objection: str | None = None,
-    ledger: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    opened: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> Judgement:
     """Judge what `read` returns (data and population) and replace the gate's recorded verdict.
 
     Data that cannot be read gives a refusal with its reason. An `objection` of Great Expectations turns the record into
-    a refusal; the verdict itself stays unchanged. `ledger` opens the budget ledger for requirements that need it. An
-    error while writing the record is raised: the run fails, and without a certificate there is no release.
+    a refusal; the verdict itself stays unchanged. `opened` opens the budget ledger and the history for requirements
+    that need them. An error while writing the record is raised: the run fails, and without a certificate there is no
+    release.
     """
-    verdict, tables = _judge(policy, read, partition, ledger, lambda: certificates.plan_path(gate, partition))
+    verdict, tables = _judge(policy, read, partition, opened, lambda: certificates.plan_path(gate, partition))
     with redact_errors("recording the verdict"):
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
@@ -67,12 +68,12 @@ def _judge(
     policy: Policy,
     read: Callable[[], tuple[Any, Any]],
     partition: str | None,
-    ledger: Callable[[], AbstractContextManager[Any]],
+    opened: Callable[[], AbstractContextManager[Any]],
     plan_path: Callable[[], Path],
 ) -> tuple[Verdict, tuple[Any, Any]]:
     """Return the verdict, and what was read: the data and its population or original."""
     try:
-        with ledger():
+        with opened():
             data, population = read()
             plan = load_saved_plan(plan_path())
             verdict = policy.judge(data, population=population, partition=partition, fingerprint=True, plan=plan)
@@ -151,18 +152,18 @@ def run_checkpoint(
     read: Callable[[], Any],
     *,
     population_table: str | None,
-    ledger: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    opened: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> dg.AssetCheckResult:
     """Run the policy as a Great Expectations checkpoint on the data that `read` returns; an error is an objection.
 
     A checkpoint can close the gate and never opens it. Great Expectations is imported here, because it costs seconds
-    and hundreds of megabytes. `ledger` opens the budget ledger for expectations that need it.
+    and hundreds of megabytes. `opened` opens the budget ledger and the history for expectations that need them.
     """
     try:
         from privacy_plugin.expectations.checkpoint import validate
 
         population = {"table": population_table} if population_table else None
-        with ledger():
+        with opened():
             outcome = validate(policy, read(), population=population)
         reasons = "; ".join(outcome.reasons)
         declared, evaluated, passed = outcome.declared, outcome.evaluated, outcome.success

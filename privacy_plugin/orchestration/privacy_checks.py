@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +23,7 @@ from privacy_plugin.orchestration.check_results import (
 from privacy_plugin.orchestration.error_redaction import redact_errors
 from privacy_plugin.orchestration.judgement import Judgement, judge_and_record, observe, run_checkpoint
 from privacy_plugin.orchestration.partitions import partition_key
-from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
+from privacy_plugin.orchestration.resources import CertificateStoreResource, open_history, open_ledger
 from privacy_plugin.orchestration.standard_arguments import (
     CheckArguments,
     require_known,
@@ -50,6 +52,7 @@ def build_privacy_checks(
     warehouse: str = "warehouse",
     certificates: str = "certificates",
     ledger: str = "ledger",
+    history: str | None = None,
     **standard: Unpack[CheckArguments],
 ) -> dg.AssetChecksDefinition:
     """Build the gate of an asset: blocking checks of severity ERROR, one per requirement and one for the structure.
@@ -62,7 +65,9 @@ def build_privacy_checks(
 
     `population` is the asset (and `population_table` its table) that requirements compare with. With
     `partitions_def` (default: the asset's own) every partition is judged separately; `Upstream` describes how its rows
-    are selected. A requirement on the privacy budget reads the `ledger` resource (a `BudgetLedgerResource`).
+    are selected. A requirement on the privacy budget reads the `ledger` resource (a `BudgetLedgerResource`),
+    one over releases the `history` resource (a `ReleaseHistoryResource`), or the history that PRIVACY_PLUGIN_HISTORY
+    names.
     `via="great_expectations"` also runs the policy as a Great Expectations checkpoint: it can close the
     gate, and never opens it. Give an `automation_condition` only for checks of an asset that Dagster does not
     materialize: runs that materialize an asset also run its checks, and with a condition of their own Dagster would
@@ -117,7 +122,26 @@ def build_privacy_checks(
         _require_observable(loaded, via)
         return _build_observation(judged, others, loaded, specs, partitions, standard)
     needed_ledger = ledger if loaded.rules.needs_ledger else None
-    return _build_gate(judged, others, loaded, specs, partitions, via, certificates, needed_ledger, standard)
+    remembered = _LedgerAndHistory(ledger=needed_ledger, history=history)
+    return _build_gate(judged, others, loaded, specs, partitions, via, certificates, remembered, standard)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LedgerAndHistory:
+    """The names of the resources that remember earlier releases; None where none is used."""
+
+    ledger: str | None
+    history: str | None
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name in (self.ledger, self.history) if name is not None}
+
+    @contextmanager
+    def open(self, resources: Any) -> Iterator[None]:
+        """Use both."""
+        with open_ledger(resources, self.ledger), open_history(resources, self.history):
+            yield
 
 
 def _require_observable(policy: Policy, via: Via) -> None:
@@ -174,11 +198,11 @@ def _build_gate(
     partitions: Any,
     via: Via,
     certificates: str,
-    ledger: str | None,
+    remembered: _LedgerAndHistory,
     standard: CheckArguments,
 ) -> dg.AssetChecksDefinition:
     needed = {certificates, *judged.resources, *(population.resources if population else ())}
-    needed |= set() if ledger is None else {ledger}
+    needed |= remembered.names
     loaded = {**judged.ins, **(population.ins if population else {})}
 
     @dg.multi_asset_check(
@@ -204,13 +228,11 @@ def _build_gate(
             return judged.data(context, loaded_inputs, partition), others
 
         resource: CertificateStoreResource = getattr(context.resources, certificates)
-        budget_ledger = partial(open_ledger, context.resources, ledger)
+        opened = partial(remembered.open, context.resources)
         checkpoint = None
         if via == "great_expectations":
             compared = population.table if population else None
-            checkpoint = run_checkpoint(
-                judged.key, policy, lambda: read()[0], population_table=compared, ledger=budget_ledger
-            )
+            checkpoint = run_checkpoint(judged.key, policy, lambda: read()[0], population_table=compared, opened=opened)
         judgement = judge_and_record(
             gate=judged.key,
             policy=policy,
@@ -218,7 +240,7 @@ def _build_gate(
             partition=partition,
             certificates=resource,
             objection=None if checkpoint is None or checkpoint.passed else checkpoint.description,
-            ledger=budget_ledger,
+            opened=opened,
         )
         _log_reasons(context, judgement)
         results = check_results(judged.key, policy, judgement.verdict, common=_evidence(judgement, resource))

@@ -9,21 +9,20 @@ from typing import Any, Unpack
 import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
-from privacy_plugin.gate.certificate import Certificate
+from privacy_plugin.gate.certificate import Certificate, write_certificate
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.generalization.region_population import count_by_plan
-from privacy_plugin.history.in_use import find_history
+from privacy_plugin.history.recording import recording
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import require_first_deal
 from privacy_plugin.orchestration.judgement import load_saved_plan
-from privacy_plugin.orchestration.resources import CertificateStoreResource, open_ledger
+from privacy_plugin.orchestration.resources import CertificateStoreResource, open_history, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments, with_gate_tag
 from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.population_join import open_joint_snapshot
 
 
@@ -52,6 +51,7 @@ def build_release_asset(
     warehouse: str = "warehouse",
     certificates: str = "certificates",
     ledger: str = "ledger",
+    history: str | None = None,
     **standard: Unpack[AssetArguments],
 ) -> dg.AssetsDefinition:
     """Build the release of an asset whose gate `build_privacy_checks` built, with the same policy and partitions.
@@ -65,8 +65,9 @@ def build_release_asset(
     CertificateError and leaves the target unchanged if the gate has not judged, refused, judged other data (rows of
     other people, another population), another policy or partition, or if the certificate was changed.
 
-    If PRIVACY_PLUGIN_HISTORY names a release history, the release is reserved there before the target is replaced and
-    committed afterwards; requirements over releases are judged again.
+    `history` names a `ReleaseHistoryResource`; without it, PRIVACY_PLUGIN_HISTORY names the history. The release is
+    recorded there in the transaction that replaces the target, if both are in one database; otherwise it is reserved
+    before and committed afterwards. Requirements over releases are judged again.
     """
     loaded = policy if isinstance(policy, Policy) else Policy.load(policy)
     others = build_population(population, population_table, warehouse)
@@ -84,27 +85,27 @@ def build_release_asset(
         store.require_open(loaded, partition=run.partition)
         covering: list[tuple[Certificate, Path]] = []
 
-        reserved: list[int] = []
-
-        with open_ledger(run.resources, needed_ledger), find_history() as history:
+        with (
+            open_ledger(run.resources, needed_ledger),
+            open_history(run.resources, history),
+            recording(loaded, partition=run.partition) as record,
+        ):
 
             def verify(staged: Source) -> None:
-                state = None if history is None else history.state(loaded.dataset)
                 plan = load_saved_plan(resource.plan_path(run.reads.key, run.partition)) if loaded.needs_plan else None
-                with _open_verdict_inputs(run, loaded, staged, plan) as (judged, population):
+                with (
+                    record.verifying(staged) as reserve,
+                    _open_verdict_inputs(run, loaded, staged, plan) as (judged, population),
+                ):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
                     if loaded.anonymizer.once:
                         require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
-                    path = resource.write_release_certificate(run.key, found, run.partition)
-                    if history is not None and not isinstance(staged, Bundle):  # counts as released from now on
-                        about = {"partition": run.partition, "certificate": str(path), "after": state}
-                        reserved.append(history.reserve(judged or staged, policy=loaded, **about))
+                    path = resource.release_certificate_path(run.key, found, run.partition)
+                    reserve(judged or staged, certificate=str(path))
+                    write_certificate(path, found)
                 covering.append((found, path))  # if this fails, nothing is released
 
             released = run.source.publish(run.target, columns=loaded.rules.released, verify=verify)
-            if history is not None:
-                for number in reserved:
-                    history.commit(number)
         if not covering:
             raise CertificateError(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"
@@ -125,7 +126,7 @@ def build_release_asset(
         partition_column=partition_column,
         warehouse=warehouse,
         standard={**standard, "op_tags": with_gate_tag(standard.get("op_tags"))},
-        resources=[certificates, *([] if needed_ledger is None else [needed_ledger])],
+        resources=[certificates, *(name for name in (needed_ledger, history) if name is not None)],
         population=None if others is None else replace(others, awaited=False),
         parts=loaded.rules.tables,
         made_parts=loaded.rules.tables,

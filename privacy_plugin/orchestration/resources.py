@@ -1,4 +1,4 @@
-"""Dagster resources: the warehouse, the folder of certificates, and the budget ledger."""
+"""Dagster resources: the warehouse, the folder of certificates, the budget ledger, and the history of releases."""
 
 import hashlib
 import os
@@ -14,7 +14,9 @@ from sqlalchemy.engine import Engine
 from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import ParameterError, SourceError, require_column
-from privacy_plugin.gate.certificate import Certificate, CertificateStore, write_certificate
+from privacy_plugin.gate.certificate import Certificate, CertificateStore
+from privacy_plugin.history import ReleaseHistory
+from privacy_plugin.history.in_use import HISTORY_VARIABLE, using_history
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.in_use import LEDGER_VARIABLE, using_ledger
 from privacy_plugin.sources import SqlTable, sql_table
@@ -231,19 +233,17 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """The private folder with the records of deals (see `deals`)."""
         return self._subfolder("deals", mode=0o700)
 
-    def write_release_certificate(
+    def release_certificate_path(
         self, release: dg.AssetKey, certificate: Certificate, partition: str | None = None
     ) -> Path:
-        """Write the certificate of a release before the release; its name contains the fingerprint of the content.
+        """Return where the certificate of a release is written before the release; the name contains the fingerprint.
 
         If the process ends between the two, the old release and its certificate are still there, and the new
         certificate describes rows that passed the gate but are not published. No release is next to the certificate of
         another.
         """
         name = f"{file_name(release, partition)}.{certificate.release_name}.certificate.json"
-        path = self._subfolder("releases") / name
-        write_certificate(path, certificate)
-        return path
+        return self._subfolder("releases") / name
 
     @property
     def _root(self) -> Path:
@@ -310,3 +310,42 @@ def open_ledger(resources: Any, name: str | None) -> Iterator[BudgetLedger | Non
     resource: BudgetLedgerResource = getattr(resources, name)
     with resource.in_use() as ledger:
         yield ledger
+
+
+class ReleaseHistoryResource(dg.ConfigurableResource):  # type: ignore[type-arg]
+    """The history of releases, behind a SQLAlchemy URL (SQLite or PostgreSQL), for gates and releases.
+
+    Give its name to the builders as `history`. Give a URL with a password as `dg.EnvVar(...)`, because Dagster's pages
+    show values that are written here. Without a URL, PRIVACY_PLUGIN_HISTORY is read when a step needs the history. The
+    history must exist: create it with `privacy-plugin history create`. A run configuration cannot name another history,
+    which would give a person who may launch runs a gate that remembers nothing.
+    """
+
+    url: str = Field(default="", description="SQLAlchemy URL of the history; default: PRIVACY_PLUGIN_HISTORY")
+
+    _overridden: bool = PrivateAttr(default=False)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Record whether the run configuration names another history; the first use then raises."""
+        self._overridden = is_overridden(context, {"url": self.url})
+
+    @contextmanager
+    def in_use(self) -> Iterator[ReleaseHistory]:
+        """Make this history the one in use; raise without a URL, because releases would not be recorded."""
+        require_not_overridden(self._overridden, "history")
+        url = self.url or os.environ.get(HISTORY_VARIABLE, "")
+        if not url:
+            raise ParameterError(f"the history resource has no URL; give it one, or set {HISTORY_VARIABLE}")
+        with using_history(url) as history:
+            yield history
+
+
+@contextmanager
+def open_history(resources: Any, name: str | None) -> Iterator[None]:
+    """Use the history resource of this name; without a name, the history that the environment names stays in use."""
+    if name is None:
+        yield
+        return
+    resource: ReleaseHistoryResource = getattr(resources, name)
+    with resource.in_use():
+        yield
