@@ -12,7 +12,6 @@ from rich.text import Text
 from privacy_plugin.cli.options import Json, Ledger
 from privacy_plugin.cli.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError, unknown_name
-from privacy_plugin.frequency.numbers import shown
 
 if TYPE_CHECKING:
     from privacy_plugin.ledger import Spend
@@ -153,4 +152,6 @@ def _format_budget(written: dict[str, Any]) -> str:
 
 def _format_amount(number: Any) -> str:
     """Format an amount to six digits; --json prints it exactly."""
+    from privacy_plugin.frequency.numbers import shown  # loads numpy
+
     return shown(Fraction(number)) if isinstance(number, str) else f"{number:.6g}"
