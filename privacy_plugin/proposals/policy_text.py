@@ -24,6 +24,16 @@ unreviewed: delete this line once every role has been reviewed
 """
 
 
+_SCORE_WORDS = """\
+  # The privacy score: what follows with certainty from what an attacker may know of a person. Proposed by role:
+  #  likelihood that an attacker knows the column: 1 anybody can see it or look it up, 0.75 neighbours and colleagues
+  #   know it, 0.5 friends, 0.25 family or a doctor, 0 nobody; a quasi_identifier has 1, a sensitive column 0
+  #  danger if the column is inferred: 1 lasting harm (health, money, prosecution), 0.5 it is embarrassing, 0.25 it is a
+  #   nuisance, 0 harmless; a sensitive column has 1, a quasi_identifier 0
+  #  A column that is not listed has the weights of its role; change the lists together with the roles. Limit the
+  #  maximum or a share of the people: an average below a half can pass a table in which nearly everybody is exposed."""
+
+
 _TREE_EXAMPLE = """{tree: {group: [value, ...], ...}}, or a CSV file with the
     #   lines value;group;*  (`privacy-plugin init --reveal` lists the values of short columns)"""
 _HIERARCHY_EXAMPLES = {
@@ -115,12 +125,32 @@ def _requirements(proposal: Proposal) -> list[str]:
     if proposal.named("sensitive"):
         line = "- l_diversity: {variant: distinct, at_least: 2}  # for every sensitive column"
         lines.append(f"  {line}")
+        lines += _privacy_score(proposal)
     if proposal.named("unit"):
         lines += [
             "# people:  # one row a person before anything is judged; without it, people with several rows are counted",
             "#   <column>: set  # every column but identifiers and the unit; or min, max, most_frequent, count, drop",
         ]
     return lines
+
+
+def _privacy_score(proposal: Proposal) -> list[str]:
+    """Return the weights of the privacy score by role, what they mean, and a limit that nearly no raw table meets.
+
+    Only the worst weights are written: if a column gets another role later, they are never too mild for it.
+    """
+    if proposal.named("unit"):  # the score is defined for one row per person
+        return []
+    known = dict.fromkeys(proposal.named("quasi_identifier"), 1)
+    likelihood = [f"      likelihood: {_flow(known)}"] if known else []
+    return [
+        _SCORE_WORDS,
+        "  - privacy_score:",
+        *likelihood,
+        f"      danger: {_flow(dict.fromkeys(proposal.named('sensitive'), 1))}",
+        "      statistic: maximum  # or threshold_share with threshold: 0.5 and at_most: 0.01",
+        "      below: 0.5  # a sensitive value that is certain scores 1/2: fails while one person's value follows",
+    ]
 
 
 def _packs(names: Sequence[str]) -> list[str]:

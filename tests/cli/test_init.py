@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.demo.hospital import generate_hospital
 from privacy_plugin.errors import EmptyTableError, PolicyError
 from privacy_plugin.proposals import uniqueness
@@ -71,6 +72,39 @@ def test_hierarchies_cover_the_table_they_were_proposed_for(visits: pd.DataFrame
         hierarchy.levels(pp.frequency_table(visits, [name]).dictionary(name), column=name)
 
 
+@pytest.mark.parametrize("sensitive", [["diagnosis"], ["diagnosis", "salary"]])
+def test_the_proposed_privacy_score_fails_on_the_raw_table_and_is_met_by_the_release(sensitive: list[str]) -> None:
+    """The average of the raw table is below a half, so that a limit on it would have passed."""
+    rows = 60
+    people = pd.DataFrame(
+        {
+            "age": [20 + i % 30 for i in range(rows)],
+            "sex": [["f", "m"][i % 2] for i in range(rows)],
+            **{name: [f"v{(i * 7 + place) % 5}" for i in range(rows)] for place, name in enumerate(sensitive)},
+        }
+    )
+    text = policy_text(propose(people, dataset="visits"))
+    policy = pp.Policy.from_dict(yaml.safe_load(reviewed_by_a_person(text, {})))
+    (score,) = [requirement for requirement in policy.requirements if requirement.metric == "privacy_score"]
+    assert score.options["likelihood"] == {"age": 1, "sex": 1}
+    assert score.options["danger"] == dict.fromkeys(sensitive, 1)
+    roles = {"age": "quasi_identifier", "sex": "quasi_identifier", **dict.fromkeys(sensitive, "sensitive")}
+    by_role = pp.privacy_score(people, attributes=list(roles), roles=roles, statistic="maximum")
+    raw = score.judge(people, attributes=list(roles))
+    assert (raw.passed, raw.value) == (False, by_role.value)
+    released = anonymize(people, policy=policy).made
+    verdict = policy.judge(released)
+    assert verdict.passed, verdict.reasons
+    assert not any("average" in note for note in verdict.notes)
+
+
+def test_no_privacy_score_is_proposed_for_people_with_several_rows() -> None:
+    visits = pd.DataFrame({"patient_id": [1, 1, 2, 2, 3, 3], "age": [3, 3, 4, 4, 5, 5], "diagnosis": list("ababab")})
+    proposal = propose(visits, dataset="visits")
+    assert proposal.named("unit") == ("patient_id",)
+    assert "privacy_score" not in policy_text(proposal)
+
+
 def reviewed_by_a_person(text: str, decisions: dict[str, str]) -> str:
     lines = [line for line in text.splitlines() if not line.startswith("unreviewed:")]
     return "\n".join(
@@ -98,10 +132,7 @@ def test_a_proposal_is_closed_until_it_is_reviewed(tmp_path: Path, visits: pd.Da
 
 def test_every_proposed_role_has_a_reason(visits: pd.DataFrame) -> None:
     text = policy_text(propose(visits, dataset="visits"))
-    assert (
-        "method: generalize_locally  # or generalize, multidimensional_presence, bucketize, epsilon_safe_lattice"
-        in text
-    )
+    assert "method: generalize_locally  # or generalize, multidimensional_presence, bucketize, greedy_repair" in text
     entries = yaml.safe_load(text)["columns"]
     assert "with the other quasi-identifiers" in entries["zip"]["why"]
     assert all("distinct values" in entry["why"] for entry in entries.values())
