@@ -1,4 +1,4 @@
-"""Privacy requirements as Great Expectations: one file per expectation, all over one base.
+"""Privacy requirements as Great Expectations: one expectation for each metric, all over one base.
 
 Importing this package registers every expectation with GX, which has no other discovery: a stored suite that is loaded
 without this import loses our expectations and reports success on the rest. `privacy_plugin.expectations.checkpoint`
@@ -6,14 +6,11 @@ therefore counts them.
 """
 
 import os
-import pkgutil
-from importlib import import_module
-from typing import Any
 
 os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")  # older versions of GX read it at import
 
 try:
-    from great_expectations.expectations.expectation import Expectation
+    import great_expectations.expectations.expectation  # noqa: F401
 except ModuleNotFoundError as problem:
     if problem.name != "great_expectations":
         raise
@@ -25,25 +22,73 @@ except SystemExit:  # pyspark without its connect extra exits a process that has
     ) from None
 
 
-def _find_expectations() -> dict[str, type[Expectation]]:
-    """Import every module of this folder and return its expectations; a new file is found without registration."""
-    found: dict[str, type[Expectation]] = {}
-    for module in pkgutil.iter_modules(__path__):
-        declared = vars(import_module(f"{__name__}.{module.name}"))
-        found |= {name: value for name, value in declared.items() if name.startswith("ExpectTable")}
-    return found
+from privacy_plugin.expectations import stored_checkpoint as stored_checkpoint  # registers its action
+from privacy_plugin.expectations.generated_tables import (
+    ExpectTableCompressionDifferenceToBeAtMost,
+    ExpectTableItemsetDifferenceToBeAtMost,
+    ExpectTableLearnedAccuracyToBeAtLeast,
+    ExpectTableRepeatedRecordsToBeAtMost,
+    ExpectTableUniqueItemsetsToBeAtMost,
+)
+from privacy_plugin.expectations.identity import (
+    ExpectTableJournalistRiskToBeAtMost,
+    ExpectTableKAnonymityToBeAtLeast,
+    ExpectTableKMapToBeAtLeast,
+    ExpectTableReidentificationRiskToBeAtMost,
+)
+from privacy_plugin.expectations.policy_columns import (
+    ExpectTableColumnsToMatchPolicy,
+)
+from privacy_plugin.expectations.presence import (
+    ExpectTableDeltaPresenceToBeBetween,
+    ExpectTablePresenceConfidenceToBeAtLeast,
+)
+from privacy_plugin.expectations.privacy_score import (
+    ExpectTablePrivacyScoreToBeLessThan,
+)
+from privacy_plugin.expectations.randomization import (
+    ExpectTableEpsilonDependenceToBeAtMost,
+    ExpectTablePrivacyBudgetToBeAtMost,
+)
+from privacy_plugin.expectations.releases_over_time import (
+    ExpectTableAcrossReleasesToBeAtMost,
+    ExpectTableDifferencesToBeAtMost,
+    ExpectTableMInvarianceToBeAtLeast,
+)
+from privacy_plugin.expectations.sensitive_values import (
+    ExpectTableAttributeRiskToBeAtMost,
+    ExpectTableLDiversityToBeAtLeast,
+    ExpectTableMaximumDisclosureToBeLessThan,
+    ExpectTableTClosenessToBeAtMost,
+)
+from privacy_plugin.expectations.usefulness import (
+    ExpectTableQueryErrorToBeAtMost,
+    ExpectTableUsabilityToBeAtLeast,
+)
 
-
-_EXPECTATIONS = _find_expectations()
-
-__all__ = sorted(_EXPECTATIONS)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _EXPECTATIONS:
-        raise AttributeError(f"module 'privacy_plugin.expectations' has no attribute {name!r}")
-    return _EXPECTATIONS[name]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [
+    "ExpectTableAcrossReleasesToBeAtMost",
+    "ExpectTableAttributeRiskToBeAtMost",
+    "ExpectTableColumnsToMatchPolicy",
+    "ExpectTableCompressionDifferenceToBeAtMost",
+    "ExpectTableDeltaPresenceToBeBetween",
+    "ExpectTableDifferencesToBeAtMost",
+    "ExpectTableEpsilonDependenceToBeAtMost",
+    "ExpectTableItemsetDifferenceToBeAtMost",
+    "ExpectTableJournalistRiskToBeAtMost",
+    "ExpectTableKAnonymityToBeAtLeast",
+    "ExpectTableKMapToBeAtLeast",
+    "ExpectTableLDiversityToBeAtLeast",
+    "ExpectTableLearnedAccuracyToBeAtLeast",
+    "ExpectTableMInvarianceToBeAtLeast",
+    "ExpectTableMaximumDisclosureToBeLessThan",
+    "ExpectTablePresenceConfidenceToBeAtLeast",
+    "ExpectTablePrivacyBudgetToBeAtMost",
+    "ExpectTablePrivacyScoreToBeLessThan",
+    "ExpectTableQueryErrorToBeAtMost",
+    "ExpectTableReidentificationRiskToBeAtMost",
+    "ExpectTableRepeatedRecordsToBeAtMost",
+    "ExpectTableTClosenessToBeAtMost",
+    "ExpectTableUniqueItemsetsToBeAtMost",
+    "ExpectTableUsabilityToBeAtLeast",
+]
