@@ -23,6 +23,7 @@ from privacy_plugin.frequency.vocabulary import vocabulary_names
 from privacy_plugin.orchestration import PrivacyGateComponent
 from privacy_plugin.requirements.specification import RULES
 from tests.certificates import TEST_KEY
+from tests.dbt_projects import run_dbt, write_project
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,6 +32,8 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 RUN = {
     ("README.md", "python"): 3,
     ("README.md", "yaml"): 1,
+    ("data-sources.md", "python"): 1,
+    ("data-sources.md", "yaml"): 1,
     ("great-expectations.md", "python"): 3,
     ("operating.md", "python"): 3,
     ("certificates.md", "sh"): 1,
@@ -277,6 +280,22 @@ def test_the_partitions_of_the_night(folder: Path) -> None:
     with duckdb.connect("warehouse.duckdb") as connection:
         tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     assert {name for name in tables if "release" in name} == {"visits_release_north"}
+
+
+def test_the_dbt_project_of_data_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """dbt reads the meta as it is printed, and the definitions have a gate and a release for both models."""
+    document = ROOT / "docs" / "data-sources.md"
+    project = write_project(tmp_path / "clinic", {"type": "duckdb", "path": "clinic.duckdb"}, [], {})
+    (project / "models" / "schema.yml").write_text(blocks(document, "yaml")[0])
+    for model in ("visits", "lab_results"):
+        (project / "models" / f"{model}.sql").write_text("{{ config(materialized='table') }} SELECT 30 AS age")
+    run_dbt(project, "parse")
+    monkeypatch.chdir(tmp_path)
+    names = run(blocks(document, "python")[:1])
+    graph = names["defs"].resolve_asset_graph()
+    assert {key.to_user_string() for key in graph.get_all_asset_keys()} == {
+        *("sizes", "visits", "visits_release", "lab_results", "lab_results_public")
+    }
 
 
 @pytest.mark.great_expectations

@@ -12,6 +12,7 @@ except ModuleNotFoundError as problem:
 from privacy_plugin.orchestration.anonymized_asset import build_anonymized_asset
 from privacy_plugin.orchestration.candidate_asset import build_candidate_asset
 from privacy_plugin.orchestration.component import PrivacyGateComponent
+from privacy_plugin.orchestration.dbt_checks import build_privacy_checks_from_dbt
 from privacy_plugin.orchestration.gate_guard import GatedIOManager, build_gated_io_manager, require_open_gate
 from privacy_plugin.orchestration.privacy_checks import build_privacy_checks
 from privacy_plugin.orchestration.release_asset import build_release_asset, when_gate_passed
@@ -33,6 +34,7 @@ __all__ = [
     "build_candidate_asset",
     "build_gated_io_manager",
     "build_privacy_checks",
+    "build_privacy_checks_from_dbt",
     "build_release_asset",
     "require_open_gate",
     "when_gate_passed",
