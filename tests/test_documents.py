@@ -291,6 +291,7 @@ def test_the_dbt_project_of_data_sources(tmp_path: Path, monkeypatch: pytest.Mon
         (project / "models" / f"{model}.sql").write_text("{{ config(materialized='table') }} SELECT 30 AS age")
     run_dbt(project, "parse")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     names = run(blocks(document, "python")[:1])
     graph = names["defs"].resolve_asset_graph()
     assert {key.to_user_string() for key in graph.get_all_asset_keys()} == {
