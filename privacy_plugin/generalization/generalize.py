@@ -32,6 +32,7 @@ _CHEAP_VISITS = 20_000_000  # distinct rows * nodes: below, the curve of loss ag
 
 Progress = Callable[[str], None]
 Search = Literal["best", "chain"]
+Approximation = Literal["anti_monotone"]
 
 
 def generalize(
@@ -46,6 +47,7 @@ def generalize(
     population: Any = None,
     unit: str | None = None,
     search: Search = "best",
+    approximation: Approximation | None = None,
     choose_by: ChooseBy = "everything",
     unknown: Unknown = "refuse",
     progress: Progress | None = None,
@@ -70,7 +72,12 @@ def generalize(
     loss found: the optimum. Without suppression, and where all requirements are monotone, nodes are decided by pruning
     instead. Equal losses (to twelve decimals) are ordered by the sum of levels, then by the levels in the order of the
     hierarchies. `plan.search` states how the plan was found; `plan.exact` is False where a better one may exist, which
-    happens only in lattices of millions of nodes.
+    happens only in lattices of millions of nodes and by `approximation`.
+
+    `approximation="anti_monotone"` lets the search leave out every node below one that fails, also for requirements for
+    which that is not proven, such as `presence_confidence` (practical anti-monotonicity; Nergiz and Clifton, section
+    5.1). Without suppression only. The plan meets the requirements exactly as without; that no better one exists is
+    then not proven, and `plan.exact` is False.
 
     `search="chain"` finds one allowed generalization quickly: columns rise evenly from the most specific node to the
     most general one, and a binary search returns the first allowed one. It raises ParameterError where a node above an
@@ -87,6 +94,13 @@ def generalize(
     require_parameters(hierarchies, requirements, max_suppression, loss)
     if search not in get_args(Search):
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
+    if approximation is not None and (
+        approximation not in get_args(Approximation) or max_suppression or search != "best"
+    ):
+        raise ParameterError(
+            f"approximation must be left out or {', '.join(get_args(Approximation))}, with search='best' and "
+            f"max_suppression=0, not {approximation!r}"
+        )
     if choose_by not in CHOICES:
         raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {choose_by!r}")
     if choose_by == "quasi_identifiers":
@@ -106,8 +120,17 @@ def generalize(
         unit=unit,
         unknown=unknown,
     )
-    deciding = replace(lattice, requirements=deciding_requirements(lattice.requirements, choose_by))
+    deciding = replace(
+        lattice,
+        requirements=deciding_requirements(lattice.requirements, choose_by),
+        taken_as_monotone=approximation is not None,
+    )
     found = search_best(deciding, progress) if search == "best" else search_chain(deciding, progress)
+    if found is None and approximation is not None and not deciding.monotone:
+        raise InfeasibleError(
+            f"the most general table fails: {why_top_fails(deciding)}. With approximation={approximation!r} all others "
+            "are taken to fail too; leave it out to evaluate them"
+        )
     if found is None:
         raise infeasible(deciding, unit)
     if choose_by == "quasi_identifiers":

@@ -54,6 +54,8 @@ class Lattice:
     population: Tables | None = None
     unknown: UnknownRows | None = None
     """The rows whose values no hierarchy covers; those that are removed are not in the table any more."""
+    taken_as_monotone: bool = False
+    """Whether the search takes requirements for monotone that are not; what it finds is judged all the same."""
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -182,10 +184,26 @@ class Lattice:
 
     def judge(self, node: Node) -> Judged | None:
         """Judge one node by every requirement; None where it fails."""
+        if self._is_refuted(node):
+            return None
         try:
             return self.judged(node)
         except InfeasibleError:
             return None
+
+    def _is_refuted(self, node: Node) -> bool:
+        """Return whether a node surely fails a requirement that has a quicker test than measuring all classes."""
+        tested = [one for one in self.requirements if one.definition.refutes is not None]
+        if not tested or self.most_suppressed:
+            return False
+        generalized = generalize_table(self.table, self.levels, dict(zip(self.columns, node, strict=True)))
+        for requirement in tested:
+            roles = {name: value for name, value in self.roles.items() if name in requirement.definition.roles}
+            options = with_hierarchies(requirement, self.hierarchies).options
+            assert requirement.definition.refutes is not None
+            if requirement.definition.refutes(generalized, requirement.limit.bounds[0], **roles, **options):
+                return True
+        return False
 
     def judged(self, node: Node) -> Judged:
         """Judge one node by every requirement; raises InfeasibleError with the reason where it fails."""

@@ -72,7 +72,7 @@ class _Judgements:
 def search(lattice: Lattice, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
     judge = _Judgements(lattice, progress)
-    inherited = lattice.monotone and lattice.most_suppressed == 0
+    inherited = (lattice.monotone or lattice.taken_as_monotone) and lattice.most_suppressed == 0
     undiminished = lattice.most_suppressed == 0 or not lattice.conditions.repairable
     if lattice.conditions.sizes_or_presence and undiminished and PICTURED < lattice.nodes <= _MOST_PRUNED:
         if progress is not None:
@@ -147,6 +147,10 @@ def _by_table(lattice: Lattice, judge: _Judgements, inherited: bool) -> Found | 
         minimal = minimal_nodes(feasible)
         best = judge.best_of(minimal) if certain else None
         words += f"; {asked:,} of {lattice.nodes:,} evaluated by every requirement decide the others"
+        if not lattice.monotone:
+            words += (
+                ", taking what is below a node that fails to fail too, which is not proven; there may be a better one"
+            )
     else:
         cheaper = lattice.conditions.sizes_only and not lattice.bounds_are_losses
         refine = (lambda node: lattice.by_sizes(node).loss) if cheaper else None
@@ -162,7 +166,8 @@ def _by_table(lattice: Lattice, judge: _Judgements, inherited: bool) -> Found | 
         return None
     picture = _picture(bounds, eligible, feasible, best) if lattice.nodes <= PICTURED else ()
     visited = lattice.nodes if lattice.conditions.any_known else asked
-    return Found(best=best, minimal=minimal, visited=visited, exact=True, search=words, picture=picture)
+    exact = lattice.monotone or not lattice.taken_as_monotone
+    return Found(best=best, minimal=minimal, visited=visited, exact=exact, search=words, picture=picture)
 
 
 def _feasible(lattice: Lattice, judge: _Judgements, eligible: Mask) -> tuple[Mask | None, tuple[Node, ...]]:

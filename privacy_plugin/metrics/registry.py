@@ -65,6 +65,7 @@ class Metric:
     monotone: bool = False
     class_wise: bool = False
     class_rule: ClassRuleOf | None = None
+    refutes: Callable[..., bool] | None = None
     alone: Mapping[str, Any] = field(default_factory=dict)
     smallest: float | None = None
     largest: LargestLimit = None
@@ -170,6 +171,7 @@ def metric(
     monotone: bool = False,
     class_wise: bool = False,
     class_rule: ClassRuleOf | None = None,
+    refutes: Callable[..., bool] | None = None,
     alone: Mapping[str, Any] | None = None,
     smallest: float | None = None,
     largest: LargestLimit = None,
@@ -196,6 +198,8 @@ def metric(
     - `class_rule`: takes a limit and returns what it requires of every class, or None where no class can be judged by
       itself; a lattice search then counts the failing classes of all nodes at once, and measures only what the
       condition does not decide.
+    - `refutes`: takes a frequency table, the bound of a limit and the metric's arguments, and returns True only if the
+      limit surely fails; a search asks it before it measures, where that is quicker.
     - `alone`: the options with which a class depends on no other and is never worse than together with others: a class
       that fails so has to be suppressed whatever else is.
     - `smallest`, `largest`: the limits that make sense; the largest may depend on the options.
@@ -229,6 +233,7 @@ def metric(
             monotone=monotone,
             class_wise=class_wise,
             class_rule=class_rule,
+            refutes=refutes,
             alone=alone or {},
             smallest=smallest,
             largest=largest,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import privacy_plugin as pp
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.generalization.class_counts import all_present, possible_by_pairs
+from privacy_plugin.metrics.presence.presence_confidence import refutes_confidence
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn
 from tests.oracles import population as oracle
 
@@ -115,6 +116,46 @@ def test_the_least_generalization_by_attribute_distributions(both: Any, high: Fr
     found = tuple(plan.levels[name] for name in COLUMNS)
     assert loss_of(found) == min(loss_of(levels) for levels in passing)
     assert confidence(found) >= wanted
+    assert plan.exact
+    top = max(NODES, key=sum)
+    if top not in passing:
+        with pytest.raises(InfeasibleError, match="leave it out to evaluate them"):
+            pp.generalize(frame_of(table), approximation="anti_monotone", **asked)
+        return
+    pruned = pp.generalize(frame_of(table), approximation="anti_monotone", **asked)
+    assert not pruned.exact
+    assert "which is not proven" in pruned.search
+    reached = tuple(pruned.levels[name] for name in COLUMNS)
+    assert confidence(reached) >= wanted
+    assert loss_of(reached) >= loss_of(found)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(both=drawn(), delta=st.tuples(shares, shares).map(sorted), bound=st.fractions("1/8", 1, max_denominator=8))
+def test_only_what_surely_fails_is_refuted(both: Any, delta: Any, bound: Fraction) -> None:
+    """And of what fails by more than the error of the bounds, everything is."""
+    table, population = both
+    assume(len(table) < len(population))
+    known: dict[str, Any] = {
+        "quasi_identifiers": COLUMNS,
+        "marginals": pp.population_marginals(frame_of(population), columns=COLUMNS),
+        "population_size": len(population),
+        "delta": delta,
+        "hierarchies": HIERARCHIES,
+    }
+    for levels in NODES:
+        shown = pp.frequency_table(frame_of(at_levels(table, levels)), COLUMNS)
+        value = pp.presence_confidence(shown, **known).value
+        refuted = refutes_confidence(shown, bound, **known)
+        assert refuted == (value < bound)
+
+
+def test_an_approximation_needs_no_suppression_and_the_whole_lattice() -> None:
+    asked: dict[str, Any] = {"hierarchies": HIERARCHIES, "requirements": [pp.require("k_anonymity", at_least=2)]}
+    register = frame_of([(age, city) for age in (30, 41, 55) for city in PATHS[1]])
+    for wrong in ({"max_suppression": 0.1}, {"search": "chain"}, {"approximation": "guess"}):
+        with pytest.raises(pp.PrivacyPluginError, match="approximation must be"):
+            pp.generalize(register, **{**asked, "approximation": "anti_monotone", **wrong})
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)

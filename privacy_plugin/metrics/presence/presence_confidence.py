@@ -77,6 +77,57 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     return low, high
 
 
+def refutes_confidence(
+    table: FrequencyTable,
+    bound: Fraction,
+    *,
+    quasi_identifiers: Sequence[str],
+    marginals: Marginals,
+    population_size: int,
+    delta: Sequence[float],
+    hierarchies: Hierarchies | None = None,
+    coverage: Coverage = "reported",
+    joint: Joint | None = None,
+) -> bool:
+    """Return True only if the confidence of some class is surely below the bound; threatened classes are asked first.
+
+    The paper's dominance (definition 11) in another order: where one bound of delta does not bind, the class with the
+    fewest (or most) expected people outside for its rows is rarely better than the others.
+    """
+    from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
+
+    research = table.project(quasi_identifiers)
+    classes = research.classes(quasi_identifiers)
+    low, high = read_pair(delta)
+    others = int(population_size) - research.rows
+    known = know_distributions(
+        research, marginals=marginals, population_size=population_size, hierarchies=hierarchies, joint=joint
+    )
+    counts = _Counts.of(known, classes, {})
+    if not counts.certain:
+        return False
+    expected = (counts.most / max(others, 1)).prod(axis=1) / classes.sizes
+    order = np.argsort(expected, kind="stable")
+    sides = [*([order] if high < 1 else []), *([order[::-1]] if low > 0 else [])]
+    asked, step = 0, 1
+    while asked < len(order):
+        chosen = np.unique(np.concatenate([side[asked : asked + step] for side in sides] or [order[:0]]))
+        if not len(chosen):
+            return False
+        _, upper = presence_confidence_bounds(
+            marginals=counts.most[chosen],
+            research_count=classes.sizes[chosen],
+            others=others,
+            delta_low=low,
+            delta_high=high,
+            decide_at=bound,
+        )
+        if any(Fraction(float(one)) < bound for one in upper):
+            return True
+        asked, step = asked + step, 4 * step
+    return False
+
+
 @metric(
     title="confidence of delta-presence",
     safer="higher",
@@ -95,6 +146,7 @@ def read_pair(delta: Any) -> tuple[Fraction, Fraction]:
     smallest=0,
     largest=1,
     check=require_knowledge,
+    refutes=refutes_confidence,
     writes={"joint": lambda joint: [_plain_distribution(one) for one in plain_joint(joint)]},
 )
 def presence_confidence(
