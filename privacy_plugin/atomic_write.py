@@ -1,6 +1,7 @@
 """Write a file atomically and durably: to a staging file first, which then replaces the target."""
 
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -37,5 +38,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def staging_path(path: Path) -> Path:
-    """Return an unused path in the same folder."""
-    return path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    """Return an unused path in the same folder, by whose name the command `clean` finds what a killed run left."""
+    return path.with_name(f".privacy_plugin_{path.name[:200]}.{secrets.token_hex(4)}")
+
+
+def is_staging_name(name: str) -> bool:
+    """Return whether a file name is one that `staging_path` made.
+
+    >>> is_staging_name(staging_path(Path("plan.json")).name), is_staging_name("plan.json")
+    (True, False)
+    """
+    return re.fullmatch(r"\.privacy_plugin_.+\.[0-9a-f]{8}", name) is not None

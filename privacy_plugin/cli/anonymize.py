@@ -79,6 +79,7 @@ def anonymize(
     from privacy_plugin.anonymizers.anonymize import anonymize as anonymize_table
     from privacy_plugin.cli import inputs
     from privacy_plugin.cli.outputs import (
+        finish_interrupted,
         output_tables,
         require_free_output,
         require_no_earlier_deal,
@@ -99,6 +100,7 @@ def anonymize(
     tables = (data or table, inputs.population_name(loaded, population, opened, policy_file=policy))
     files = (policy, apply_plan)
     outputs = output_tables(opened, output, loaded)
+    finish_interrupted(terminal, opened, outputs)
     if loaded.anonymizer.once:
         require_no_earlier_deal(opened, outputs, loaded)
     require_free_output(opened, outputs, written=(plan, report), tables=tables, files=files, force=force)

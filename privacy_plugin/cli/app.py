@@ -10,6 +10,7 @@ from privacy_plugin.cli.anonymize import anonymize
 from privacy_plugin.cli.attack import attack
 from privacy_plugin.cli.certify import certify, release, verify
 from privacy_plugin.cli.check import check
+from privacy_plugin.cli.clean import clean
 from privacy_plugin.cli.compare import compare
 from privacy_plugin.cli.compile import compile as compile_loops
 from privacy_plugin.cli.demo import demo
@@ -55,7 +56,7 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, demo):
+for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, clean, demo):
     app.command(cls=_Command)(function)
 for signed in (certify, release, verify):
     app.command(cls=_Command)(signed)

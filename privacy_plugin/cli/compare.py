@@ -1,6 +1,5 @@
 """`compare`: anonymize one table by several policies and show risk and usefulness side by side."""
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,11 +86,12 @@ def _anonymized(path: Path, policy: "Policy", opened: "Input", population: str |
     from privacy_plugin.anonymizers.anonymize import anonymize
     from privacy_plugin.cli import inputs
     from privacy_plugin.cli.outputs import stage_output
+    from privacy_plugin.private_folder import open_private_folder
     from privacy_plugin.report import measure_usefulness
     from privacy_plugin.report.policy_comparison import PolicyOutcome
 
-    with tempfile.TemporaryDirectory(prefix="privacy_plugin_") as folder:
-        output = str(Path(folder) / "compared.csv") if opened.engine is None else "privacy_plugin_compared"
+    with open_private_folder(None, path) as folder:
+        output = str(folder / "compared.csv") if opened.engine is None else "privacy_plugin_compared"
         with stage_output(opened, output) as (held, target, reopen):
             others = inputs.open_compared(policy, population, held, policy_file=path)
             source = inputs.without_identifiers(held.source, policy)

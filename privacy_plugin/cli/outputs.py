@@ -1,7 +1,6 @@
 """What a command writes: which outputs are allowed, and where a result is staged until it has been judged."""
 
 import secrets
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from privacy_plugin.cli.inputs import Input
+from privacy_plugin.cli.terminal import Terminal
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
@@ -19,6 +19,7 @@ from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
 from privacy_plugin.sources.sql.dialect import PRIVATE_PREFIX, dialect_of
 from privacy_plugin.sources.sql.file_formats import require_format
+from privacy_plugin.sources.sql.file_release import finish_releases, open_staging_folder
 from privacy_plugin.sources.sql.origin import quote_name, split_name
 
 Place = str | Path | None
@@ -47,6 +48,12 @@ def output_tables(opened: Input, output: str, policy: Policy) -> list[str]:
     """Return the tables or files that a release is written to: one, or one for each table of a bundle."""
     parts = policy.rules.tables
     return bundle_targets(output, parts, database=opened.engine is not None) if parts else [output]
+
+
+def finish_interrupted(terminal: Terminal, opened: Input, outputs: Sequence[str]) -> None:
+    """Finish an earlier release of these files that was interrupted between two of them."""
+    if opened.engine is None and (finished := finish_releases([Path(output) for output in outputs])):
+        terminal.print_note(f"finished the interrupted release of {', '.join(finished)}")
 
 
 def require_no_earlier_deal(opened: Input, outputs: Sequence[str], policy: Policy) -> None:
@@ -115,7 +122,7 @@ def stage_output(opened: Input, output: str, parts: Collection[str] = ()) -> Ite
     """
     if opened.engine is None:
         path = Path(output)
-        with _private_folder(path.parent) as folder:
+        with open_staging_folder(path.parent, path) as folder:
             staged = str(folder / path.name)
             yield opened, staged, lambda: _open_staged(staged, parts, database=False, open_table=open_source)
         return
@@ -148,16 +155,6 @@ def _open_staged(name: str, parts: Collection[str], *, database: bool, open_tabl
         return open_table(name)
     names = bundle_targets(name, parts, database=database)
     return Bundle({part: open_table(each) for part, each in zip(parts, names, strict=True)})
-
-
-@contextmanager
-def _private_folder(parent: Path) -> Iterator[Path]:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=".privacy_plugin_", dir=parent)  # mode 0700
-    except OSError as problem:
-        raise SourceError(f"cannot write into the folder {str(parent)!r}: {type(problem).__name__}") from None
-    with folder as path:
-        yield Path(path)
 
 
 def verify_fingerprint(policy: Policy, verdict: Verdict) -> Callable[[Source], None]:

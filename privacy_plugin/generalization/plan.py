@@ -343,7 +343,8 @@ class Plan:
             raise ParameterError(f"{str(folder)!r} exists and is not an empty folder; export to a new one")
         staging = staging_path(target)
         try:
-            staging.mkdir(parents=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            staging.mkdir(mode=0o700)  # its files hold raw values
             lines = ["column;file;level;of\n"]
             for number, (name, level) in enumerate(self.levels.items(), start=1):
                 file = f"{number:02d}_{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}.csv"

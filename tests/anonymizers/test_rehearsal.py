@@ -80,7 +80,7 @@ def test_no_value_is_in_the_folder_before_budget_is_reserved(
             if path.is_relative_to(private):
                 modes.add(stat.S_IMODE(path.parent.stat().st_mode))
             else:
-                probed.add(path.parent)
+                probed.add(path.parent.parent)
 
     monkeypatch.setattr(files, "_write_file", watch)
     target, final = (str(folder / f"made{suffix}") for folder in (staging, output))
@@ -132,9 +132,9 @@ def test_a_killed_rehearsal_leaves_no_value_in_the_folder(
         said(process, place)
         process.send_signal(signal.SIGKILL)
     assert values_in(output) == set()
-    assert len(list(output.iterdir())) == (place == "output")  # the file without rows
+    assert len(list(output.iterdir())) == (place == "output")  # a folder with the file without rows
     assert ledger.entries() == ()
-    left = list(private.glob("privacy_plugin_*"))
+    left = list(private.glob(".privacy_plugin_*"))
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in left] == [0o700] * (place == "private")
     ledger.close()
 

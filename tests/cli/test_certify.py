@@ -121,11 +121,11 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from privacy_plugin.gate import certificate
-from privacy_plugin.sources.sql import files
+from privacy_plugin.sources.sql import file_release
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 step = sys.argv.pop(1)
-written, replaced = certificate.write_certificate, files._replace_all
+written, replaced = certificate.write_certificate, file_release._replace_all
 def after(original):
     def call(*arguments, **options):
         original(*arguments, **options)
@@ -136,9 +136,9 @@ if step == "before the certificate":
 elif step == "after the certificate":
     certificate.write_certificate = after(written)
 elif step == "before the table":
-    files._replace_all = die
+    file_release._replace_all = die
 else:
-    files._replace_all = after(replaced)
+    file_release._replace_all = after(replaced)
 from privacy_plugin.cli import main
 main()
 """

@@ -1,12 +1,9 @@
 """CSV and Parquet files, read and written by DuckDB in place."""
 
 import os
-import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from itertools import combinations
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +13,11 @@ from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.private_folder import PrivateFolder
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival, convert_to_text
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.population_join import JoinedGroups, Meaning
-from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, RehearsalDone, Source, VerifyTables
 from privacy_plugin.sources.sql.duckdb_relation import DuckDBRelation
 from privacy_plugin.sources.sql.duckdb_sql import redact_duckdb_errors
 from privacy_plugin.sources.sql.file_formats import (
@@ -29,6 +27,7 @@ from privacy_plugin.sources.sql.file_formats import (
     require_format,
     uncompressed_name,
 )
+from privacy_plugin.sources.sql.file_release import replace_files, require_complete
 
 
 class FileSource:
@@ -47,10 +46,11 @@ class FileSource:
         compressed = uncompressed_name(self._path) != self._path.name
         if not self._path.is_file():
             raise SourceError(f"the file {str(self._path)!r} does not exist")
+        require_complete(self._path)
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
         self._opened = _file_state(self._path)
-        self._folder = tempfile.TemporaryDirectory(prefix="privacy_plugin_") if compressed else None
-        content = decompress_file(self._path, Path(self._folder.name)) if self._folder else self._path
+        self._folder = _open_temporary_folder(self._path) if compressed else None
+        content = decompress_file(self._path, self._folder.path) if self._folder else self._path
         with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
             self._query = choose_query(self._connection, content)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
@@ -157,19 +157,14 @@ class FileSource:
         folder: a process that is killed here leaves no value where a release is expected.
         """
         path = self._parse_target(target)
-        probe = _staging_path(path)
-        try:
+        with suppress(RehearsalDone), replace_files([path]) as (probe,):
             _write_file(self._connection.sql("SELECT 0 AS rehearsal LIMIT 0"), probe)
-        finally:
-            probe.unlink(missing_ok=True)
+            raise RehearsalDone
+        folder = _open_temporary_folder(path)
         try:
-            private = tempfile.TemporaryDirectory(prefix="privacy_plugin_")  # mode 0700
-        except OSError as problem:
-            raise SourceError(
-                f"cannot write into the folder for temporary files: {type(problem).__name__}; set TMPDIR to another one"
-            ) from None
-        with private as folder:
-            self._write_checked(rows, Path(folder) / f"rehearsal{path.suffix}", _accept)
+            self._write_checked(rows, folder.path / f"rehearsal{path.suffix}", _accept)
+        finally:
+            folder.close()
 
     def _write_checked(self, rows: FrequencyTable, path: Path, verify: Callable[[Source], None]) -> None:
         stored = rows if path.suffix.lower() == ".parquet" else convert_to_text(rows)
@@ -195,6 +190,16 @@ class FileSource:
             raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
 
 
+def _open_temporary_folder(path: Path) -> PrivateFolder:
+    """Return a private folder for the content of a file."""
+    try:
+        return PrivateFolder(None, path)
+    except OSError as problem:
+        raise SourceError(
+            f"cannot write into the folder for temporary files: {type(problem).__name__}; set TMPDIR to another one"
+        ) from None
+
+
 def _accept(_: Source) -> None:
     """Accept what was written: a rehearsal only tests that it arrives."""
 
@@ -214,59 +219,3 @@ def _write_file(relation: Any, path: Path) -> None:
         else:
             separator = "\t" if path.suffix.lower() == ".tsv" else ","
             relation.write_csv(str(path), sep=separator, header=True, na_rep="", quotechar='"', escapechar='"')
-
-
-@contextmanager
-def replace_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield a staging file for every path, and replace the paths by them when the block succeeds.
-
-    Each replacement is atomic. Several files are replaced one after the other, and restored if a later one fails; only
-    a crash of the machine in between leaves some new and some old.
-    """
-    for one, other in combinations(paths, 2):
-        if one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other)):
-            raise ParameterError(f"the targets {str(one)!r} and {str(other)!r} are one file; name two")
-    staging = [_staging_path(path) for path in paths]
-    try:
-        yield staging
-        for path in staging:
-            with redact_file_errors(path, "writing"), open(path, "rb") as file:
-                os.fsync(file.fileno())
-        _replace_all(staging, paths)
-    finally:
-        for path in staging:
-            path.unlink(missing_ok=True)
-
-
-def _replace_all(staging: Sequence[Path], paths: Sequence[Path]) -> None:
-    last = len(paths) - 1
-    backups = [_back_up(path) if number < last and path.exists() else None for number, path in enumerate(paths)]
-    replaced: list[int] = []
-    try:
-        for number, (new, path) in enumerate(zip(staging, paths, strict=True)):
-            with redact_file_errors(path, "replacing"):
-                os.replace(new, path)
-            replaced.append(number)
-    except BaseException:
-        for number in replaced:
-            backup = backups[number]
-            paths[number].unlink() if backup is None else os.replace(backup, paths[number])
-        raise
-    finally:
-        for backup in backups:
-            if backup is not None:
-                backup.unlink(missing_ok=True)
-
-
-def _back_up(path: Path) -> Path:
-    """Link the old file under a second name, or copy it if the file system has no hard links."""
-    backup = _staging_path(path)
-    try:
-        os.link(path, backup)
-    except OSError:
-        shutil.copy2(path, backup)
-    return backup
-
-
-def _staging_path(path: Path) -> Path:
-    return path.with_name(f".{path.stem}.{secrets.token_hex(8)}{path.suffix}")
