@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from privacy_plugin.anonymizers.coded_rows import declared_domain
+from privacy_plugin.anonymizers.continued_release import Continuation
 from privacy_plugin.anonymizers.options import DOMAINS, read_option
 from privacy_plugin.description import Description
 from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError, SourceError, unknown_name
@@ -117,6 +118,8 @@ class Anonymized:
     """What a saved plan did with values that no hierarchy covers, and how many rows of each column had one."""
     treated: Mapping[str, str] = field(default_factory=dict)
     """What was done to the numbers of single columns."""
+    continuation: Continuation | None = None
+    """Who was released together with earlier releases, and who waits."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the table."""
@@ -128,6 +131,8 @@ class Anonymized:
         if self.cost is not None and self.remaining is not None:
             content["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
             content["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
+        if self.continuation is not None:
+            content["continuation"] = self.continuation.to_dict()
         if self.treated:
             content["treated"] = dict(self.treated)
         if self.unknown is not None:
@@ -140,6 +145,9 @@ class Anonymized:
         rows = [("left out", ", ".join(self.left_out))] if self.left_out else []
         rows += [(f"column {name}", described) for name, described in self.treated.items()]
         facts: dict[str, Any] = {"method": self.method, "left out": ", ".join(self.left_out) or "no column"}
+        if self.continuation is not None:
+            rows += self.continuation.rows()
+            facts |= self.continuation.facts()
         if self.unknown is not None:
             rows += [(f"{title}, here", found) for title, found in describe_unknown_rows(*self.unknown, "rows")]
             facts["cells with unknown values"] = sum(self.unknown[1].values())
@@ -154,7 +162,8 @@ class Anonymized:
                 "remaining epsilon": float(remaining.epsilon),
                 "remaining delta": float(remaining.delta),
             }
-        return replace(content, rows=(*rows, *content.rows), facts={**facts, **content.facts})
+        counted = content.released_rows if self.continuation is None else self.continuation.released
+        return replace(content, rows=(*rows, *content.rows), facts={**facts, **content.facts}, released_rows=counted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +242,11 @@ class Anonymizer(ABC):
             if given.get(name) is None:
                 raise ParameterError(f"{cls.name} needs {name}: {content}")
         return {name: read_option(name, value, known[name], columns) for name, value in given.items()}
+
+    @property
+    def continues(self) -> bool:
+        """Whether the next release continues with the plan of this one, which the history then keeps."""
+        return False
 
     @property
     def gate_needs_plan(self) -> bool:

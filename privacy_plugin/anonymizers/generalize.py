@@ -1,14 +1,24 @@
 """Full-domain generalization as an anonymizer: one level for each quasi-identifier, found by `generalize`."""
 
+import inspect
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from privacy_plugin.anonymizers.base import Progress, RecodingMethod
+from privacy_plugin.anonymizers.base import Anonymized, Progress, RecodingMethod, Request
+from privacy_plugin.anonymizers.continued_release import release_together, require_continuing
 from privacy_plugin.generalization.generalize import generalize
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.generalization.shaped_classes import OBSERVED_NOTE, SEARCH_NOTE, looks_at_values
 from privacy_plugin.sources import Source
+
+_RELEASES = inspect.Parameter(
+    "releases",
+    inspect.Parameter.KEYWORD_ONLY,
+    default="separately",
+    annotation=Literal["separately", "together"],
+)
 
 
 class GeneralizingMethod(RecodingMethod):
@@ -16,10 +26,45 @@ class GeneralizingMethod(RecodingMethod):
 
     treats_columns = True
 
+    @classmethod
+    def policy_options(cls) -> dict[str, inspect.Parameter]:
+        """Return the options of the search, and whether a release continues the earlier ones."""
+        return {**super().policy_options(), "releases": _RELEASES}
+
+    @property
+    def continues(self) -> bool:
+        """Whether a release applies the plan of the last one, and publishes only whole joint classes."""
+        return self.options.get("releases") == "together"
+
+    def require_policy(self) -> None:
+        """Refuse also to continue releases whose people cannot be followed."""
+        super().require_policy()
+        if self.continues:
+            require_continuing(self)
+
+    def run(self, source: Source, request: Request) -> Anonymized:
+        """Search and apply, or continue the releases of the history in use."""
+        if not self.continues:
+            return super().run(source, request)
+        made, plan, continuation = release_together(self, source, request)
+        return Anonymized(
+            made=made,
+            method=self.name,
+            makes=self.makes,
+            left_out=tuple(name for name in source.columns if self.rules.roles[name] == "identifier"),
+            result=plan,
+            plan=plan,
+            continuation=continuation,
+        )
+
+    @abstractmethod
+    def search(self, source: Source, *, population: Any, progress: Progress | None) -> Plan | LocalPlan:
+        """Find a plan."""
+
     def arguments(self, population: Any, progress: Progress | None) -> dict[str, Any]:
         """Return the arguments of the search, apart from the data."""
         return {
-            **self.options,
+            **{name: value for name, value in self.options.items() if name != "releases"},
             "hierarchies": self.hierarchies,
             "requirements": self.aims,
             "attributes": (*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),

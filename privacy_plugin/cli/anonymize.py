@@ -150,7 +150,7 @@ def anonymize(
                     require_judged(copy)
                     if not draft:
                         with record.verifying(copy) as reserve:
-                            reserve(staged if loaded.rules.unit else copy)
+                            reserve(staged if loaded.rules.unit else copy, plan=result.plan)
 
                 staged.publish(output, columns=loaded.rules.released, verify=verify)
         if plan and result.plan and verdict.passed:

@@ -137,7 +137,7 @@ def release(
     read = (data or table, population_name(loaded, population, opened, policy_file=policy))
     require_free_output(opened, [output], written=(), tables=read, files=(policy, certificate), force=force)
     others = open_population(loaded, population, opened, policy_file=policy)
-    made_by = load_plan(plan) if plan and loaded.needs_plan else None
+    made_by = load_plan(plan) if plan and (loaded.needs_plan or loaded.anonymizer.continues) else None
     found = read_certificate(certificate)
     written: list[Path] = []
 
@@ -162,7 +162,7 @@ def release(
             folder = certificate.parent if opened.engine is not None else Path(output).parent
             name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")
             path = folder / f"{name}.{found.release_name}.certificate.json"
-            reserve(judged or staged, certificate=str(path))
+            reserve(judged or staged, plan=made_by, certificate=str(path))
             write_certificate(path, found)
         written.append(path)
 

@@ -1,6 +1,7 @@
 """`history`: what was released of every dataset; clear a reservation, purge, erase a person. People are never shown."""
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,7 +75,13 @@ def list_releases(history: History = None, dataset: Dataset = None, as_json: Jso
             )
             table.add_row(str(each.number), each.reserved_at[:19], *map(Text, texts))
         terminal.console.print(table)
-    terminal.print_json({"releases": [each.to_dict() for each in found]})
+    waiting = opened.waiting(dataset=dataset)
+    for group in waiting:
+        where = f"{group.dataset}, {group.partition}" if group.partition else group.dataset
+        terminal.print_line(f"{where}: {group.people:,} people wait, the first of them since {group.since[:10]}")
+    terminal.print_json(
+        {"releases": [each.to_dict() for each in found], "waiting": [asdict(group) for group in waiting]}
+    )
     return PASSED
 
 

@@ -140,6 +140,18 @@ class LocalPlan:
         recoding = self.recoding(source, keep=keep, suppression=suppression, population=population)
         return source.recode(recoding, target=target)
 
+    def label(self, table: FrequencyTable) -> tuple[FrequencyTable, npt.NDArray[np.bool_]]:
+        """Return the lines of a table that are in a region, with its labels, and which lines those are.
+
+        The lines keep their order, by the first column of the table, if it identifies them.
+        """
+        unknown = {name: int(table.counts[m].sum()) for name, m in unknown_lines(table, self.hierarchies).items()}
+        if unknown and self.unknown == "refuse":
+            raise HierarchyError(describe_unknown(table, self.hierarchies, unknown, "people" if self.unit else "rows"))
+        found = combinations(table, self.quasi_identifiers)
+        lines = self._assign(found)[found.lines]
+        return self.found.released(table, lines).project(table.columns), lines >= 0
+
     def recoding(
         self,
         source: Source,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from privacy_plugin.atomic_write import staging_path, write_atomically
 from privacy_plugin.description import Description
@@ -155,6 +156,24 @@ class Plan:
         source = open_source(data)
         recoding = self.recoding(source, keep=keep, suppression=suppression, population=population)
         return source.recode(recoding, target=target)
+
+    def label(self, table: FrequencyTable) -> tuple[FrequencyTable, npt.NDArray[np.bool_]]:
+        """Return the lines of a table whose values the hierarchies cover, with their labels, and which lines those are.
+
+        The lines keep their order, by the first column of the table, if it identifies them.
+        """
+        hierarchies = {name: self.hierarchies[name] for name in self.levels}
+        known, _ = known_table(table, hierarchies, self.unknown, counted="people" if self.unit else "rows")
+        gone = unknown_lines(table, hierarchies) if self.unknown == "suppress" else {}
+        inside = ~np.logical_or.reduce([np.zeros(table.distinct, dtype=bool), *gone.values()])
+        mappings = {}
+        for name in self.levels:
+            new = self._mapping(name, known.dictionary(name))
+            values = tuple(dict.fromkeys(new.values()))
+            places = {value: place for place, value in enumerate(values)}
+            codes = np.array([places[new[old]] for old in known.dictionary(name)], dtype=np.int64)
+            mappings[name] = codes, values
+        return known.recode(mappings), inside
 
     def recoding(
         self,
@@ -377,12 +396,22 @@ def load_plan(path: str | Path) -> "Plan | LocalPlan":
     """Read a plan that `Plan.save` or `LocalPlan.save` wrote."""
     try:
         given = json.loads(read_text_file(path))
+    except PrivacyPluginError:
+        raise
+    except (OSError, ValueError, RecursionError) as problem:
+        raise ParameterError(f"cannot read the plan {str(path)!r}: {describe_error(problem)}") from None
+    return read_plan(given, named=f"the plan {str(path)!r}")
+
+
+def read_plan(given: Any, *, named: str = "the plan of the last release") -> "Plan | LocalPlan":
+    """Read a plan from what `to_dict` returned; `named` is what errors call it."""
+    try:
         if given.get("kind") is not None:
             from privacy_plugin.generalization.local_plan import read_local_plan
 
             return read_local_plan(given)
         if given.pop("format") != _FORMAT:
-            raise ParameterError(f"the plan {str(path)!r} has a format this release does not read")
+            raise ParameterError(f"{named} has a format this release does not read")
         given["hierarchies"] = {
             name: hierarchy_from_specification(entry) for name, entry in given["hierarchies"].items()
         }
@@ -400,12 +429,12 @@ def load_plan(path: str | Path) -> "Plan | LocalPlan":
         given["unknown_rows"] = read_unknown_rows(given.get("unknown_rows", {}))
         given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
         if not math.isfinite(given["loss"]) or not 0 <= given["suppressed"] <= given["rows"] or not given["rows"]:
-            raise ParameterError(f"the plan {str(path)!r} counts rows or losses that no table has; make it again")
+            raise ParameterError(f"{named} counts rows or losses that no table has; make it again")
         return Plan(**given)
     except PrivacyPluginError:
         raise
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
-        raise ParameterError(f"cannot read the plan {str(path)!r}: {describe_error(problem)}") from None
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as problem:
+        raise ParameterError(f"cannot read {named}: {describe_error(problem)}") from None
 
 
 def _mapping(levels: Levels, level: int) -> dict[Value, Value]:

@@ -83,6 +83,45 @@ class Regions:
         found: Floats = self.column_losses.mean(axis=1)
         return found
 
+    def extended(self, other: "Regions") -> "Regions":
+        """Return these regions and those of a plan for combinations that these do not have.
+
+        Regions that are written alike are one. What these regions say about a combination stays, unless they
+        suppressed it.
+        """
+        labels: list[tuple[Label, ...]] = []
+        members: list[Integers] = []
+        keys: list[tuple[Key, ...]] = []
+        codes: list[Integers] = []
+        for c in range(len(self.columns)):
+            both, there = _merge_labels(self.labels[c], other.labels[c])
+            labels.append(both)
+            members.append(np.concatenate([self.members[:, c], there[other.members[:, c]]]).astype(np.int64))
+            known = {one: number for number, one in enumerate(self.keys[c])}
+            positions = np.array([known.setdefault(one, len(known)) for one in other.keys[c]], dtype=np.int64)
+            keys.append(tuple(known))
+            codes.append(np.concatenate([self.codes[:, c], positions[other.codes[:, c]]]).astype(np.int64))
+        written, size = pack(members, [len(column) for column in labels])
+        merged, first = group(written, size)
+        numbers = _in_order_of_appearance(merged, len(first))
+        here, there = numbers[: len(self)], numbers[len(self) :]
+        region_of = np.concatenate(
+            [_renumber(self.region_of, here), _renumber(other.region_of, there)],
+        )
+        packed, _ = pack(codes, [len(column) for column in keys])
+        keep = _first_in_a_region(packed, region_of)
+        lines = np.empty((len(first), len(self.columns)), dtype=np.int32)
+        lines[numbers] = np.column_stack(members)
+        return Regions(
+            columns=self.columns,
+            labels=tuple(labels),
+            members=lines,
+            rows=sum_by(numbers, np.concatenate([self.rows, other.rows]), len(first)),
+            keys=tuple(keys),
+            codes=np.column_stack(codes)[keep].astype(np.int32),
+            region_of=region_of[keep],
+        )
+
     def listed(self) -> tuple[Region, ...]:
         """Return the regions one by one."""
         texts = [[one.text for one in column] for column in self.labels]
@@ -238,6 +277,38 @@ def make_regions(
         codes=found.codes[kept],
         region_of=region_of[kept],
     )
+
+
+def _merge_labels(here: Sequence[Label], there: Sequence[Label]) -> tuple[tuple[Label, ...], Integers]:
+    """Return the labels of both, and the position of each of the second; labels that are written alike are one."""
+    merged = list(here)
+    positions = {one.text: number for number, one in enumerate(merged)}
+    placed = []
+    for one in there:
+        place = positions.setdefault(one.text, len(merged))
+        placed.append(place)
+        if place == len(merged):
+            merged.append(one)
+            continue
+        known = merged[place]
+        observed = known.observed or one.observed
+        if known.observed is not None and one.observed is not None and known.observed != one.observed:
+            observed = replace(known.observed, values=known.observed.values | one.observed.values)
+        levels = tuple(sorted({*known.levels, *one.levels}))
+        merged[place] = Label(text=one.text, loss=max(known.loss, one.loss), levels=levels, observed=observed)
+    return tuple(merged), np.array(placed, dtype=np.int64)
+
+
+def _renumber(regions: Integers, numbers: Integers) -> Integers:
+    found: Integers = np.where(regions >= 0, numbers[np.maximum(regions, 0)], regions)
+    return found
+
+
+def _first_in_a_region(packed: Integers, region_of: Integers) -> Integers:
+    """Return one place of every combination: the first that is in a region, else the first."""
+    order = np.lexsort((np.arange(len(packed)), region_of < 0, packed))
+    starts = np.flatnonzero(np.diff(packed[order], prepend=packed[order][:1] - 1))
+    return np.sort(order[starts])
 
 
 def _in_order_of_appearance(groups: Integers, count: int) -> Integers:

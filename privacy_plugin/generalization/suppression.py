@@ -43,12 +43,12 @@ def failing_rows(
     classes = _FailingClasses(table=table, quasi_identifiers=quasi_identifiers)
     seen: list[tuple[Measurement | None, int]] = []  # what was measured, with how many rows suppressed
     for requirement in requirements:
-        measurement = _measured(table, _alone(requirement) if allowed else requirement, roles, population)
+        measurement = _measured(table, alone(requirement) if allowed else requirement, roles, population)
         classes.add(requirement, measurement, np.arange(len(classes.failing)))
         seen.append((measurement, 0))
     for position, requirement in enumerate(requirements):
         left = np.flatnonzero(~classes.failing)
-        if allowed and _alone(requirement) is not requirement:
+        if allowed and alone(requirement) is not requirement:
             measurement = _measured(classes.remaining(), requirement, roles, population) if len(left) else None
             seen[position] = measurement, classes.suppressed
             classes.add(requirement, measurement, left)
@@ -109,7 +109,7 @@ class _FailingClasses:
         return _remaining(self._table, self.failing[self.classes.members], self._columns if masked else None)
 
 
-def _alone(requirement: Requirement) -> Requirement:
+def alone(requirement: Requirement) -> Requirement:
     """Return what to ask of every class by itself, where the requirement lets classes depend on each other."""
     stricter = {**requirement.options, **requirement.definition.alone}
     return requirement if stricter == requirement.options else replace(requirement, options=stricter)

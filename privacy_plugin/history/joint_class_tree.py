@@ -6,18 +6,27 @@ Node 0 stands for everybody who was in no release. A node's counts are the peopl
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.history.people import People, join_values
-from privacy_plugin.history.tables import COUNTS, JOINT_CLASSES, PEOPLE, ROWS
+from privacy_plugin.history.tables import COUNTS, JOINT_CLASSES, PEOPLE, PLANS, ROWS
 from privacy_plugin.metrics.joint_classes import ClassFacts, JointClasses
 
 Facts = Mapping[str, Sequence[Any]]
 
 CHANGED = "changed"  # in place of the hash of a value that differs between two releases
+
+
+class Move(NamedTuple):
+    """People of one joint class with the same values, who are in the same class of a release."""
+
+    node: int
+    before: str
+    name: str
+    values: str
 
 
 class JointClassTree:
@@ -51,20 +60,36 @@ class JointClassTree:
         tree._next = 1 + (connection.execute(sa.select(sa.func.max(JOINT_CLASSES.c.id))).scalar() or 0)
         return tree
 
+    def copy(self) -> "JointClassTree":
+        """Return a tree that can be moved on by itself."""
+        made = JointClassTree(self.dataset)
+        made.parents, made.facts, made._next = dict(self.parents), dict(self.facts), self._next
+        made.counts = {number: Counter(held) for number, held in self.counts.items()}
+        return made
+
+    @property
+    def origins(self) -> Mapping[int, tuple[int, str]]:
+        """The joint class before, and the class, of the joint classes that the last release made."""
+        return {number: origin for origin, number in self._new.items()}
+
     def child(self, parent: int, name: str) -> int:
         """Return the joint class of those who were in `parent` and are in this class of the new release."""
         return self._new[parent, name]
 
     def move(self, people: People, known: Mapping[str, tuple[int, str]], *, release: int) -> None:
         """Move the people of a release to their new joint classes."""
-        self._release = release
-        moves: Counter[tuple[int, str, str, str]] = Counter()
+        moves: Counter[Move] = Counter()
         for person, name, values in zip(people.persons, people.classes, people.values, strict=True):
             node, before = known.get(person, (0, "{}"))
-            moves[node, before, name, values] += 1
+            moves[Move(node, before, name, values)] += 1
+        self.apply(moves, people.facts, release=release)
+
+    def apply(self, moves: Mapping[Move, int], facts: Mapping[str, Facts], *, release: int) -> None:
+        """Move numbers of people; `facts` describes the classes of the release."""
+        self._release = release
         for (node, before, name, values), count in moves.items():
             if (node, name) not in self._new:
-                self._add(node, name, people.facts.get(name, {}))
+                self._add(node, name, facts.get(name, {}))
             target = self._new[node, name]
             if node:
                 self.counts[node][before] -= count
@@ -96,33 +121,36 @@ class JointClassTree:
             connection.execute(sa.insert(JOINT_CLASSES), nodes)
         _write_counts(connection, {number: self.counts[number] for number in self._touched})
 
-    def result(self, people: People, *, releases: int, returning: int) -> JointClasses:
-        """Return the joint classes that have people, with the names of values that the judged table knows."""
+    def result(self, people: People, *, releases: int, returning: int, number: int | None = None) -> JointClasses:
+        """Return the joint classes that have people, with the names of values that the judged table knows.
+
+        `number`: how many of the people are released; default: all.
+        """
         classes: list[int] = []
         values: list[Mapping[str, Value]] = []
         counts: list[int] = []
         named: dict[str, Mapping[str, Value]] = {}
         hashed: dict[str, set[str]] = {}
         changed = 0
-        for number, held in self.counts.items():
+        for node, held in self.counts.items():
             for text, count in held.items():
                 if count <= 0:
                     continue
                 if text not in named:
                     named[text] = _name_values(json.loads(text), people.names, hashed)
                 changed += count if CHANGED in named[text].values() else 0
-                classes.append(number)
+                classes.append(node)
                 values.append(named[text])
                 counts.append(count)
         return JointClasses(
             releases=releases,
-            people=len(people.persons),
+            people=len(people.persons) if number is None else number,
             returning=returning,
             changed=changed,
             classes=classes,
             values=values,
             counts=counts,
-            paths={number: self._path(number) for number in set(classes)},
+            paths={node: self._path(node) for node in set(classes)},
             current=frozenset(self._new.values()),
             hashed={column: len(unknown) for column, unknown in hashed.items()},
         )
@@ -180,7 +208,8 @@ def _write_counts(connection: sa.Connection, counts: Mapping[int, Counter[str]])
 
 def forget_release(connection: sa.Connection, dataset: str, release: int) -> None:
     """Remove a release from the sequence of everybody's classes; joint classes that become equal are merged."""
-    connection.execute(sa.delete(ROWS).where(ROWS.c.release == release))
+    for table in (ROWS, PLANS):
+        connection.execute(sa.delete(table).where(table.c.release == release))
     query = sa.select(JOINT_CLASSES).where(JOINT_CLASSES.c.dataset == dataset).order_by(JOINT_CLASSES.c.id)
     becomes: dict[int, int] = {0: 0}
     kept: dict[tuple[int, int, str], int] = {}

@@ -52,6 +52,29 @@ def keyed_hash(key: bytes, *parts: str) -> str:
     return hmac.new(key, content.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
+def encrypt(key: bytes, text: str) -> bytes:
+    """Encrypt a text by AES-GCM with a key that is derived from the history's."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    nonce = secrets.token_bytes(12)
+    return nonce + AESGCM(_encryption_key(key)).encrypt(nonce, text.encode(), None)
+
+
+def decrypt(key: bytes, content: bytes) -> str:
+    """Return the text that `encrypt` hid; raise HistoryError if it was changed."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        return AESGCM(_encryption_key(key)).decrypt(content[:12], content[12:], None).decode()
+    except (InvalidTag, ValueError):
+        raise HistoryError("a plan in the history was changed, or encrypted with another key") from None
+
+
+def _encryption_key(key: bytes) -> bytes:
+    return hmac.new(key, b"plans of releases", hashlib.sha256).digest()
+
+
 def _create_key(path: Path) -> None:
     """Create the key file unless it exists; a hard link makes it appear atomically, also in concurrent runs."""
     if path.exists():

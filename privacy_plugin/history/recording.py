@@ -1,10 +1,12 @@
 """Record what a release publishes: before the table can be seen, in the release's own transaction where possible."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from privacy_plugin.errors import ParameterError
 from privacy_plugin.history.in_use import find_history, using_history
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.bundle import Bundle
@@ -54,9 +56,16 @@ class ReleaseRecord:
         with self.within(getattr(staged, "bind", None)) as together:
             yield partial(self._reserve, together)
 
-    def _reserve(self, together: bool, data: Any, **about: Any) -> None:
+    def _reserve(self, together: bool, data: Any, *, plan: Any = None, **about: Any) -> None:
+        """Record a release, with the plan that made it if the next release continues it."""
         if self._history is None or isinstance(data, Bundle):
             return
+        if self._policy.anonymizer.continues:
+            if plan is None:
+                raise ParameterError(
+                    "releases: together continues the plan of each release; give the plan that made this table"
+                )
+            about["plan"] = json.dumps(plan.to_dict())
         about |= {"partition": self._partition, "after": self._state}
         number = self._history.reserve(data, policy=self._policy, **about)
         self.numbers.append(number)

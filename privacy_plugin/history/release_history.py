@@ -19,14 +19,17 @@ import sqlalchemy as sa
 from privacy_plugin.errors import HistoryError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.history.joint_class_tree import JointClassTree, forget_release, merge_values
-from privacy_plugin.history.key import history_key, keyed_hash, require_key
+from privacy_plugin.history.key import decrypt, encrypt, history_key, keyed_hash, require_key
 from privacy_plugin.history.people import People, hash_person, read_people, read_rows
+from privacy_plugin.history.standings import Standings, stand
 from privacy_plugin.history.tables import (
     ABOUT,
     ERASED,
     PEOPLE,
+    PLANS,
     RELEASES,
     ROWS,
+    WAITING,
     as_history_error,
     find_schema,
     is_same_database,
@@ -62,6 +65,16 @@ class RecordedRelease:
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the command line and reports."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """People of a partition who wait for their first release, and since when the first of them does."""
+
+    dataset: str
+    partition: str | None
+    people: int
+    since: str
 
 
 class ReleaseHistory:
@@ -155,11 +168,13 @@ class ReleaseHistory:
         partition: str | None = None,
         certificate: str | None = None,
         after: str | None = None,
+        plan: str | None = None,
     ) -> int:
         """Record a release that is about to be published, and return its number; it counts as released from now on.
 
         `after` is the `state` that the release was judged in: if the history has changed since, HistoryError is raised.
-        Inside `within` a release of the same database, the record is committed together with its table.
+        Inside `within` a release of the same database, the record is committed together with its table. `plan`: the
+        plan that made the table, as text; the next release continues with it.
         """
         rules = policy.rules
         quasi_identifiers, sensitive = list(rules.columns("quasi_identifier")), list(rules.columns("sensitive"))
@@ -197,6 +212,9 @@ class ReleaseHistory:
             }
             inserted = connection.execute(sa.insert(RELEASES).values(**entry)).inserted_primary_key
             number = int(inserted[0]) if inserted else 0
+            if plan is not None:
+                content = encrypt(self._key, plan)
+                connection.execute(sa.insert(PLANS).values(release=number, content=content))
             if people is None and (quasi_identifiers or sensitive):
                 rows = [
                     {"release": number, "row": row, "content": content, "people": count}
@@ -255,6 +273,7 @@ class ReleaseHistory:
         with self._transaction("written") as connection:
             where = (PEOPLE.c.dataset == dataset) & (PEOPLE.c.person == hashed)
             known = connection.execute(sa.delete(PEOPLE).where(where)).rowcount == 1
+            connection.execute(sa.delete(WAITING).where((WAITING.c.dataset == dataset) & (WAITING.c.person == hashed)))
             if known:
                 connection.execute(sa.insert(ERASED).values(dataset=dataset, person=hashed))
         return known
@@ -276,20 +295,84 @@ class ReleaseHistory:
     ) -> JointClasses:
         """Return the joint classes as they would be after a release of this table (grouped as in `read_people`)."""
         people = self._read_people(table, unit, quasi_identifiers, sensitive, dataset)
+        releases, tree, known, erased = self._load(people, dataset)
+        if erased:
+            raise HistoryError(
+                f"{len(erased):,} people of this table were erased from the history, so that their earlier "
+                "releases cannot be considered; leave them out of the table"
+            )
+        tree.move(people, known, release=0)
+        return tree.result(people, releases=releases, returning=len(known))
+
+    def standings(
+        self,
+        table: FrequencyTable,
+        *,
+        unit: str,
+        quasi_identifiers: Sequence[str],
+        sensitive: Sequence[str],
+        dataset: str,
+    ) -> Standings:
+        """Return where the people of a table stand, one entry a line (grouped as in `read_people`)."""
+        people = self._read_people(table, unit, quasi_identifiers, sensitive, dataset)
+        releases, tree, known, erased = self._load(people, dataset)
+        return stand(people, tree, known, erased=erased, releases=releases)
+
+    def _load(
+        self, people: People, dataset: str
+    ) -> tuple[int, JointClassTree, dict[str, tuple[int, str]], frozenset[str]]:
         with self._transaction("read") as connection:
             earlier = _releases(connection, dataset)
             _require_complete(earlier, people)
             hashed = set(people.persons)
-            erased = _selected(connection, ERASED, dataset, hashed)
-            if erased:
-                raise HistoryError(
-                    f"{len(erased):,} people of this table were erased from the history, so that their earlier "
-                    "releases cannot be considered; leave them out of the table"
-                )
+            erased = frozenset(row.person for row in _selected(connection, ERASED, dataset, hashed))
             tree = JointClassTree.load(connection, dataset)
-            known = _known(connection, dataset, hashed)
-        tree.move(people, known, release=0)
-        return tree.result(people, releases=len(earlier), returning=len(known))
+            return len(earlier), tree, _known(connection, dataset, hashed), erased
+
+    def last_plan(self, *, dataset: str, partition: str | None) -> str | None:
+        """Return the plan that made the last release of a partition, as text; None if none was recorded."""
+        own = RELEASES.c.partition.is_(None) if partition is None else RELEASES.c.partition == partition
+        joined = RELEASES.join(PLANS, PLANS.c.release == RELEASES.c.number)
+        query = sa.select(PLANS.c.content).select_from(joined).where((RELEASES.c.dataset == dataset) & own)
+        with self._transaction("read") as connection:
+            found = connection.execute(query.order_by(RELEASES.c.number.desc()).limit(1)).scalar()
+        return None if found is None else decrypt(self._key, found)
+
+    def newcomers(self, persons: Sequence[Any], *, dataset: str) -> list[bool]:
+        """Tell who of some people was in no release; an erased person was."""
+        hashed = [hash_person(self._key, dataset, person) for person in persons]
+        with self._transaction("read") as connection:
+            found = {
+                row.person for table in (PEOPLE, ERASED) for row in _selected(connection, table, dataset, set(hashed))
+            }
+        return [person not in found for person in hashed]
+
+    def wait(self, persons: Iterable[Any], *, dataset: str, partition: str | None) -> str | None:
+        """Record who waits for a first release, and return since when the first of them does.
+
+        Who is not in the list any more waits no longer.
+        """
+        listed = sorted({hash_person(self._key, dataset, person) for person in persons})
+        own = (WAITING.c.dataset == dataset) & (WAITING.c.partition == (partition or ""))
+        with self._transaction("written") as connection:
+            known = dict(connection.execute(sa.select(WAITING.c.person, WAITING.c.since).where(own)).tuples().all())
+            connection.execute(sa.delete(WAITING).where(own))
+            place = {"dataset": dataset, "partition": partition or ""}
+            now = _now()
+            rows = [{**place, "person": person, "since": known.get(person, now)} for person in listed]
+            _execute_many(connection, sa.insert(WAITING), rows)
+        return min((str(row["since"]) for row in rows), default=None)
+
+    def waiting(self, *, dataset: str | None = None) -> tuple[Waiting, ...]:
+        """Return how many people of every dataset and partition wait for a first release, and since when."""
+        counted = (sa.func.count(), sa.func.min(WAITING.c.since))
+        query = sa.select(WAITING.c.dataset, WAITING.c.partition, *counted)
+        query = query.group_by(WAITING.c.dataset, WAITING.c.partition).order_by(WAITING.c.dataset, WAITING.c.partition)
+        if dataset is not None:
+            query = query.where(WAITING.c.dataset == dataset)
+        with self._transaction("read") as connection:
+            found = connection.execute(query).tuples().all()
+        return tuple(Waiting(dataset=d, partition=p or None, people=n, since=since) for d, p, n, since in found)
 
     def earlier_tables(
         self, *, dataset: str, columns: Sequence[str]

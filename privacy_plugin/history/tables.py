@@ -86,6 +86,22 @@ ROWS = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("people", sa.Integer, nullable=False),
 )
+# The plan of a release, encrypted: it lists combinations of quasi-identifiers.
+PLANS = sa.Table(
+    "privacy_history_plans",
+    METADATA,
+    sa.Column("release", sa.Integer, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+# People who were in no release yet, because too few others could enter with them.
+WAITING = sa.Table(
+    "privacy_history_waiting",
+    METADATA,
+    sa.Column("dataset", sa.String(255), primary_key=True),
+    sa.Column("partition", sa.String(255), primary_key=True),
+    sa.Column("person", sa.String(32), primary_key=True),
+    sa.Column("since", sa.String(32), nullable=False),
+)
 
 
 def open_history(url: str | sa.URL, *, create: bool) -> sa.Engine:

@@ -145,5 +145,19 @@ def _judge(requirement: Any, joint_classes: JointClasses) -> Any:
     return finding
 
 
+def judge_joint_classes(requirement: Any, joint_classes: JointClasses) -> tuple[int, ...]:
+    """Return the joint classes that fail a requirement; raise if it fails and no joint class is at fault."""
+    finding = _judge(requirement, joint_classes)
+    if finding.passed:
+        return ()
+    if finding.measurement is None or finding.measurement.spread is None:
+        raise HistoryError(f"on joint classes, {finding.reason}")
+    table = joint_classes.table(requirement.sensitive if "sensitive" in requirement.definition.roles else None)
+    classes = table.classes([JOINT_CLASS])
+    failing = finding.limit.failing(finding.measurement.spread.values[: len(classes)])
+    codes, numbers = table.column_codes(JOINT_CLASS), table.dictionary(JOINT_CLASS)
+    return tuple(int(str(numbers[codes[row]])) for row in classes.example_rows[failing].tolist())
+
+
 def _affected(finding: Any, people: int) -> int:
     return 0 if finding.passed else (finding.people_affected or people)

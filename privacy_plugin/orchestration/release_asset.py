@@ -92,7 +92,8 @@ def build_release_asset(
         ):
 
             def verify(staged: Source) -> None:
-                plan = load_saved_plan(resource.plan_path(run.reads.key, run.partition)) if loaded.needs_plan else None
+                wanted = loaded.needs_plan or loaded.anonymizer.continues
+                plan = load_saved_plan(resource.plan_path(run.reads.key, run.partition)) if wanted else None
                 with (
                     record.verifying(staged) as reserve,
                     _open_verdict_inputs(run, loaded, staged, plan) as (judged, population),
@@ -101,7 +102,7 @@ def build_release_asset(
                     if loaded.anonymizer.once:
                         require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
                     path = resource.release_certificate_path(run.key, found, run.partition)
-                    reserve(judged or staged, certificate=str(path))
+                    reserve(judged or staged, plan=plan, certificate=str(path))
                     write_certificate(path, found)
                 covering.append((found, path))  # if this fails, nothing is released
 

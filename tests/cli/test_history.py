@@ -113,3 +113,31 @@ def test_reservations_are_cleared_releases_purged_and_people_erased(
     assert document(run("history", "purge", "--before", "2999-01-01", *using, "--json")) == {"purged": 1}
     assert run("history", "purge", "--before", "yesterday", *using).exit_code == 2
     assert history.releases()[0].purged_at
+
+
+def test_anonymize_continues_the_releases_of_the_history_and_says_who_waits(
+    folder: Path, run: Run, address: str
+) -> None:
+    ages = {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}}
+    write_policy(
+        folder,
+        columns={"patient": "unit", "age": ages, "illness": "sensitive"},
+        requirements=[{"k_anonymity": {"at_least": 2}}, {"across_releases": {}}],
+        anonymize={"method": "generalize_locally", "releases": "together"},
+    )
+    people = FOUR.assign(patient=["zqperson", "b", "c", "d"])
+    making = ("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "--history", address, "--force")
+    people.to_csv(folder / "visits.csv", index=False)
+    assert run(*making, "-o", folder / "released.csv").exit_code == 2  # there is no history yet
+    assert run("history", "create", "--history", address).exit_code == 0
+    assert run(*making, "-o", folder / "released.csv").exit_code == 0
+    pd.concat([people, people[:1].assign(patient="e")]).to_csv(folder / "visits.csv", index=False)
+    done = run(*making, "-o", folder / "released.csv", "--json")
+    assert done.exit_code == 0
+    continued = document(done)["continuation"]
+    assert (continued["released"], continued["entered"], continued["waiting"]) == (4, 0, 1)
+    assert "patient" not in pd.read_csv(folder / "released.csv").columns
+    waiting = document(run("history", "list", "--history", address, "--json"))["waiting"]
+    assert [(each["people"], each["since"]) for each in waiting] == [(1, continued["waiting_since"])]
+    assert "1 newcomers" in words(run(*making, "-o", folder / "released.csv"))
+    assert run(*making, "-o", folder / "released.csv", "--apply-plan", folder / "plan.json").exit_code == 2

@@ -33,6 +33,29 @@ def policy_of(*requirements: dict, unit: bool = True, dataset: str = "visits") -
     )
 
 
+AGES = {"intervals": {"start": 0, "stop": 4, "widths": [2]}}
+
+
+def together_policy(method: str = "generalize_locally", **options: object) -> pp.Policy:
+    """Return a policy whose releases continue the earlier ones."""
+    return pp.Policy.from_dict(
+        {
+            "dataset": "visits",
+            "columns": {
+                "person": "unit",
+                "age": {"role": "quasi_identifier", "hierarchy": AGES},
+                "disease": "sensitive",
+            },
+            "requirements": [
+                {"k_anonymity": {"at_least": 2}},
+                {"l_diversity": {"variant": "distinct", "at_least": 2}},
+                {"across_releases": {}},
+            ],
+            "anonymize": {"method": method, "releases": "together", "max_suppression": 1.0, **options},
+        }
+    )
+
+
 _NAMES = itertools.count()
 
 
