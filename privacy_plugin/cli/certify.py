@@ -38,6 +38,12 @@ PublicKeys = Annotated[
         "--public-key", help="A public key, or a folder of them. Default: the trusted keys.", show_default=False
     ),
 ]
+Revoked = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--revoked", help="Revoked keys: one id a line, a file .revoked, or a folder of them.", show_default=False
+    ),
+]
 
 
 @command
@@ -196,27 +202,29 @@ def verify(
     url: Url = None,
     table: Table = None,
     public_key: PublicKeys = None,
+    revoked: Revoked = None,
     as_json: Json = False,
 ) -> int:
     """Verify a released table offline: exit code 0 only if its content is exactly what was certified.
 
     Needs the certificate and the public key of the publisher, not the policy or the source. Rows may be in any order.
+    A certificate that has expired, or was signed with a revoked key, verifies nothing. Files `.revoked` in the folder
+    of a public key are read too.
 
     For example:
 
     - `privacy-plugin verify release.parquet --certificate c.json --public-key publisher.pub`
+    - `privacy-plugin verify release.parquet -c c.json --public-key publisher.pub --revoked revoked.txt`
     """
     from privacy_plugin.cli.inputs import open_input
     from privacy_plugin.gate.certificate import read_certificate
-    from privacy_plugin.gate.keyring import Keyring, load_keyring, read_public_keys
+    from privacy_plugin.gate.keyring import load_keyring, read_trusted
     from privacy_plugin.gate.verification import verify_table
 
     terminal = Terminal(as_json=as_json)
-    if public_key:
-        trusted = [key for place in public_key for key in read_public_keys(place)]
-        keys = Keyring(public={key.id: key for key in trusted})
-    else:
-        keys = load_keyring()
+    if revoked and not public_key:
+        raise ParameterError("--revoked is read together with --public-key; the trusted keys have their own .revoked")
+    keys = read_trusted(public_key, revoked=revoked or []) if public_key else load_keyring()
     opened = open_input(data, url, table)
     try:
         found = read_certificate(certificate)
@@ -225,11 +233,15 @@ def verify(
         return _refuse(terminal, problem)
     content: dict[str, Any] = found.content
     terminal.print_line(f"verified: {opened.name} is {matched.name!r} as certified, signed with key {found.key_ids[0]}")
+    others = [table.name for table in found.tables if table.name != matched.name]
+    if others:
+        terminal.print_line(f"released together with {', '.join(map(repr, others))}, which this does not verify")
     for finding in content.get("findings", ()):
         terminal.print_line(f"- {finding.get('requirement')}: {finding.get('status')}")
     shown = {name: content.get(name) for name in ("dataset", "partition", "policy_digest", "judged_at", "valid_until")}
     terminal.print_line(f"judged at {shown['judged_at']}, policy digest {shown['policy_digest']}")
-    terminal.print_json({"verified": True, "table": matched.name, "rows": matched.fingerprints[0].rows, **shown})
+    table_found = {"table": matched.name, "rows": matched.fingerprints[0].rows, "others": others}
+    terminal.print_json({"verified": True, **table_found, **shown})
     return PASSED
 
 

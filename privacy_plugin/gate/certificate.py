@@ -35,6 +35,7 @@ from privacy_plugin.errors import CertificateError
 from privacy_plugin.gate.keyring import Keyring, load_keyring
 from privacy_plugin.gate.signing import decode_base64, encode_envelope, seal
 from privacy_plugin.gate.verdict import Verdict, join_reasons
+from privacy_plugin.history.in_use import find_history
 from privacy_plugin.requirements.rules import HasRules, Rules
 from privacy_plugin.sources import Fingerprint, Source
 from privacy_plugin.sources.bundle import Bundle
@@ -250,6 +251,7 @@ def require_certificate(
     ledger is queried again.
     """
     certificate = require_open(certificate, policy=policy, keys=keys, partition=partition)
+    _require_not_replayed(certificate, policy.rules.dataset, partition)
     _require_columns(staged, policy.rules.released)
     if staged.fingerprint(policy.rules.released).to_dict() != certificate.content.get("fingerprint"):
         raise CertificateError("the data changed after its privacy checks; judge this table again")
@@ -351,6 +353,24 @@ def _require_issued(certificate: Certificate, *, policy: HasRules, keys: Keyring
         if content.get(name) != value:
             raise CertificateError(f"the certificate is for another {name.replace('_', ' ')}; judge this table again")
     require_current(certificate)
+
+
+def _require_not_replayed(certificate: Certificate, dataset: str, partition: str | None) -> None:
+    """Raise if the history in use has a later release of other rows: data and certificate were rolled back.
+
+    Times are compared in whole seconds, as certificates state them.
+    """
+    with find_history() as history:
+        releases = () if history is None else history.releases(dataset=dataset)
+    judged_at = datetime.fromisoformat(str(certificate.content["judged_at"]))
+    for release in releases:
+        same = f".{certificate.release_name}." in Path(release.certificate or "").name
+        reserved_at = datetime.fromisoformat(release.reserved_at).replace(microsecond=0)
+        if release.partition == partition and not same and reserved_at > judged_at:
+            raise CertificateError(
+                f"release {release.number} of {dataset!r} has published other rows since this certificate was issued; "
+                "certificate and data are older than the history. Judge this table again"
+            )
 
 
 def _require_columns(staged: Source, released: Sequence[str]) -> None:
@@ -457,9 +477,11 @@ class CertificateStore:
         path = self.path(dataset, partition)
         return read_certificate(path) if os.path.lexists(path) else None
 
-    def require_open(self, policy: HasRules, *, partition: str | None = None) -> None:
-        """Raise unless the latest certificate is valid and passed; no data is read."""
-        require_open(self.find(policy.rules.dataset, partition), policy=policy, keys=self.keys, partition=partition)
+    def require_open(self, policy: HasRules, *, partition: str | None = None) -> Certificate:
+        """Return the latest certificate; raise unless it is valid and passed. No data is read."""
+        return require_open(
+            self.find(policy.rules.dataset, partition), policy=policy, keys=self.keys, partition=partition
+        )
 
     def require(
         self,

@@ -7,8 +7,10 @@ revoke it. A revoked key closes every gate it signed.
 
 import json
 import os
+import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -188,9 +190,40 @@ class KeyFolder:
             ) from None
 
 
-def read_public_keys(path: str | Path) -> list[PublicKey]:
-    """Return the public key of a file, or those of a folder."""
-    return _read_public(Path(path))
+def read_trusted(places: Sequence[str | Path], *, revoked: Sequence[str | Path] = ()) -> Keyring:
+    """Return the public keys of files or folders, and what revokes some of them.
+
+    Keys are revoked by the files `.revoked` next to public keys, and by those that `revoked` lists: such files, folders
+    of them, or text files with one key id a line.
+    """
+    trusted = [key for place in places for key in _read_public(Path(place))]
+    withdrawn = [key_id for place in revoked for key_id in _read_revoked(Path(place))]
+    return Keyring(
+        public={key.id: key for key in trusted},
+        revoked=_revoked_near([Path(place) for place in places]) | frozenset(withdrawn),
+    )
+
+
+def _read_revoked(place: Path) -> list[str]:
+    """Return the ids of a revocation list; raise if it is none, because a list that is not read revokes nothing."""
+    if place.is_dir():
+        return [path.stem for path in place.glob("*.revoked")]
+    try:
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise CertificateError(f"cannot read the revocation list {str(place)!r} ({type(problem).__name__})") from None
+    with suppress(ValueError, RecursionError):
+        loaded = json.loads(text)
+        if isinstance(loaded, dict) and isinstance(loaded.get("key"), str):
+            return [loaded["key"]]
+    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+    ids = [line for line in lines if line]
+    if not all(re.fullmatch("[0-9a-f]{16}", found) for found in ids):
+        raise CertificateError(
+            f"the revocation list {str(place)!r} must have one key id a line, as `keys list` shows them, or be a file "
+            ".revoked"
+        )
+    return ids
 
 
 def _from_variable(given: str) -> SigningKey:

@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 
 from privacy_plugin.errors import CertificateError, ParameterError
+from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.orchestration.error_redaction import redact_errors
 from privacy_plugin.orchestration.resources import CertificateStoreResource, WarehouseResource
 from privacy_plugin.orchestration.standard_arguments import READS_UNJUDGED
@@ -53,11 +54,11 @@ def require_open_gate(
             names = bundle_targets(table, parts, database=True) if parts else (table,)
             tables = [house.table(name, partition=partition) for name in names]
             data = Bundle(dict(zip(parts, tables, strict=True))) if parts else tables[0]
-        _require_open(store, key, loaded, partition)
+        certificate = store.store(key).require_open(loaded, partition=partition)  # read once: no other is used below
         if data is not None:
-            _require_judged_data(store, key, loaded, partition, data)
+            _require_judged_data(certificate, key, loaded, data)
         else:
-            _require_judged_after_materialization(context.instance, store, key, loaded, partition)
+            _require_judged_after_materialization(context.instance, certificate, key, partition)
 
 
 def build_gated_io_manager(
@@ -110,8 +111,8 @@ class GatedIOManager(dg.IOManager):
         key = context.asset_key
         partitions: list[str | None] = [*context.asset_partition_keys] if context.has_asset_partitions else [None]
         with redact_errors("verifying the gate"):
-            for partition in partitions:
-                _require_open(self._certificates, key, policy, partition)
+            store = self._certificates.store(key)
+            found = {partition: store.require_open(policy, partition=partition) for partition in partitions}
         value = self._inner.load_input(context)
         with redact_errors("verifying the gate"):
             several = len(partitions) > 1
@@ -120,9 +121,8 @@ class GatedIOManager(dg.IOManager):
                     f"the IO manager loaded {len(partitions)} partitions of {key.to_user_string()!r} as one value, "
                     "which no certificate covers; load one partition"
                 )
-            for partition in partitions:
-                judged = value[partition] if several else value
-                _require_judged_data(self._certificates, key, policy, partition, judged)
+            for partition, certificate in found.items():
+                _require_judged_data(certificate, key, policy, value[partition] if several else value)
         return value
 
 
@@ -130,17 +130,8 @@ def _resource(context: dg.AssetExecutionContext, given: Any) -> Any:
     return getattr(context.resources, given) if isinstance(given, str) else given
 
 
-def _require_open(
-    certificates: CertificateStoreResource, key: dg.AssetKey, policy: Policy, partition: str | None
-) -> None:
-    certificates.store(key).require_open(policy, partition=partition)
-
-
-def _require_judged_data(
-    certificates: CertificateStoreResource, key: dg.AssetKey, policy: Policy, partition: str | None, data: Any
-) -> None:
+def _require_judged_data(certificate: Certificate, key: dg.AssetKey, policy: Policy, data: Any) -> None:
     """Raise unless the released columns of the data have the fingerprint of the certificate, and no column is new."""
-    certificate = certificates.store(key).find(policy.dataset, partition)
     if policy.rules.tables and isinstance(data, Mapping):
         data = Bundle(dict(data))
     source = open_source(data)
@@ -149,25 +140,19 @@ def _require_judged_data(
         raise CertificateError(
             f"{key.to_user_string()!r} has columns that its gate did not judge: {', '.join(more)}; judge it again"
         )
-    found = source.fingerprint(policy.rules.released).to_dict()
-    if certificate is None or found != certificate.content.get("fingerprint"):
+    if source.fingerprint(policy.rules.released).to_dict() != certificate.content.get("fingerprint"):
         raise CertificateError(
             f"the data of {key.to_user_string()!r} changed after its privacy checks; run the checks again"
         )
 
 
 def _require_judged_after_materialization(
-    instance: dg.DagsterInstance,
-    certificates: CertificateStoreResource,
-    key: dg.AssetKey,
-    policy: Policy,
-    partition: str | None,
+    instance: dg.DagsterInstance, certificate: Certificate, key: dg.AssetKey, partition: str | None
 ) -> None:
     """Raise if Dagster materialized the asset after the verdict; both times are compared in whole seconds."""
-    certificate = certificates.store(key).find(policy.dataset, partition)
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=None if partition is None else [partition])
     latest = instance.fetch_materializations(wanted, limit=1).records
-    judged_at = datetime.fromisoformat(str(certificate.content["judged_at"])).timestamp() if certificate else 0
+    judged_at = datetime.fromisoformat(str(certificate.content["judged_at"])).timestamp()
     if latest and int(latest[0].timestamp) > judged_at:
         raise CertificateError(
             f"{key.to_user_string()!r} was materialized after its privacy checks; run the checks again"

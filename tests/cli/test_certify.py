@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,10 +12,11 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from privacy_plugin.gate.certificate import read_certificate
+from privacy_plugin.gate.certificate import issue, read_certificate, write_certificate
 from privacy_plugin.gate.keyring import KeyFolder
-from tests.certificates import KEY, OTHER_KEY
-from tests.cli.conftest import Run, write_policy
+from privacy_plugin.policy.policy import Policy
+from tests.certificates import KEY, KEYS, OTHER_KEY
+from tests.cli.conftest import Run, document, write_policy
 
 SAFE = [{"k_anonymity": {"at_least": 2}}]
 
@@ -163,3 +165,68 @@ def test_a_killed_release_leaves_no_table_without_its_certificate(safe: Path, ru
     ]
     assert len(verified) == 1
     assert ("acne" in output.read_text()) == (step == "after the table")
+
+
+def test_a_recipient_with_a_revocation_list_verifies_nothing_of_a_revoked_key(
+    safe: Path, run: Run, tmp_path: Path
+) -> None:
+    policy, certificate = ("-p", safe / "policy.yaml"), ("-c", safe / "c.json")
+    assert run("certify", safe / "safe.csv", *policy, *certificate).exit_code == 0
+    keys = tmp_path / "keys"
+    keys.mkdir()
+    public = keys / "publisher.pub"
+    public.write_text(KEY.public.to_pem())
+    verifying = ("verify", safe / "safe.csv", *certificate, "--public-key", public)
+    assert run(*verifying).exit_code == 0
+    revocation_list = tmp_path / "revoked.txt"
+    revocation_list.write_text(f"# lost\n{OTHER_KEY.id}\n")
+    assert run(*verifying, "--revoked", revocation_list).exit_code == 0
+    revocation_list.write_text(f"{OTHER_KEY.id}\n{KEY.id}  # stolen\n")
+    refused = run(*verifying, "--revoked", revocation_list)
+    assert refused.exit_code == 1
+    assert "revoked" in refused.output
+    for unreadable in ("a note", "{}", "[]", KEY.id[:-1]):
+        revocation_list.write_text(unreadable)
+        assert run(*verifying, "--revoked", revocation_list).exit_code == 2
+    assert run(*verifying, "--revoked", tmp_path / "nowhere").exit_code == 2
+    assert run("verify", safe / "safe.csv", *certificate, "--revoked", revocation_list).exit_code == 2
+    record = keys / f"{KEY.id}.revoked"
+    record.write_text(f'{{"key": "{KEY.id}"}}')
+    assert run(*verifying).exit_code == 1  # next to the public key
+    elsewhere = record.rename(tmp_path / "elsewhere.revoked")
+    assert run(*verifying, "--revoked", elsewhere).exit_code == 1
+
+
+def test_a_certificate_that_has_expired_verifies_nothing(safe: Path, run: Run) -> None:
+    verdict = Policy.load(safe / "policy.yaml").judge(safe / "safe.csv", fingerprint=True)
+    for until, code in (("2001-01-01T00:00:00+00:00", 1), ("2999-01-01T00:00:00+00:00", 0), ("soon", 1)):
+        write_certificate(safe / "c.json", issue(replace(verdict, valid_until=until), keys=KEYS))
+        result = run("verify", safe / "safe.csv", "-c", safe / "c.json", "--public-key", safe / "k.pub")
+        assert result.exit_code == code
+        assert ("was valid until" in result.output) == (code == 1)
+
+
+def test_each_file_of_a_pair_is_verified_alone(folder: Path, run: Run) -> None:
+    frame = pd.DataFrame({"age": [30, 40] * 6, "illness": ["flu", "cold", "gout"] * 4})
+    frame.to_csv(folder / "pairs.csv", index=False)
+    write_policy(
+        folder,
+        columns={"age": "quasi_identifier", "illness": "sensitive"},
+        requirements=[{"maximum_disclosure": {"knowledge": 1, "below": 0.9}}],
+        anonymize={"method": "bucketize", "knowledge": 1, "below": 0.9},
+    )
+    policy, certificate, output = ("-p", folder / "policy.yaml"), ("-c", folder / "c.json"), folder / "pair.csv"
+    done = run("anonymize", folder / "pairs.csv", *policy, "-o", output)
+    assert done.exit_code == 0, done.output
+    assert run("certify", output, *policy, *certificate).exit_code == 0
+    (folder / "k.pub").write_text(KEY.public.to_pem())
+    for name in ("people", "values"):
+        path = folder / f"pair_{name}.csv"
+        verifying = ("verify", path, *certificate, "--public-key", folder / "k.pub")
+        verified = run(*verifying, "--json")
+        assert verified.exit_code == 0
+        assert document(verified)["table"] == name
+        assert document(verified)["others"] == [{"people": "values", "values": "people"}[name]]
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:-1], ""]))
+        assert run(*verifying).exit_code == 1
