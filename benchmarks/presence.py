@@ -19,6 +19,7 @@ import pandas as pd
 from presence_paper import Outcome, Switches, World, sfalm
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.multidimensional_presence import RegionGeneralization
 from privacy_plugin.errors import InfeasibleError
 from privacy_plugin.frequency.hierarchy import Hierarchy, TableHierarchy
 from privacy_plugin.measuring.measure import Tables
@@ -192,41 +193,71 @@ def table_5(world: World) -> None:
         print(f"  ours, {name:10s} {gained}, rigorous bounds, nothing discretized")
 
 
+def on_values_of(
+    everybody: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], names: list[str]
+) -> dict[str, pp.Hierarchy]:
+    """Hierarchies whose leaves are the population's values, so that every method counts the same leaves."""
+    found: dict[str, pp.Hierarchy] = {}
+    for name in names:
+        paths = {value: hierarchies[name].path_of(value) for value in sorted(set(everybody[name].tolist()))}
+        found[name] = TableHierarchy({value: path for value, path in paths.items() if path is not None})
+    return found
+
+
 def compare_regions_with_levels(
     everybody: pd.DataFrame, table: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], world: World
 ) -> None:
-    print("\nMPALM (regions) and SPALM (levels) with the population, SFALM with distributions only: loss metric")
-    chosen = {name: hierarchies[name] for name in COLUMNS[:4]}
+    print(
+        "\nMPALM (regions) and SPALM (levels) with the population; SFALM (levels) and regions with distributions only"
+    )
+    print("loss metric, counted from the same leaves: the values of the population")
+    names = list(world.columns)
+    chosen = on_values_of(everybody, hierarchies, names)
+    marginals = pp.population_marginals(everybody, columns=names)
     warm = [pp.require("delta_presence", between=(0, 1))]
     pp.generalize(table, hierarchies=chosen, requirements=warm, population=everybody)  # loads what was compiled
-    for delta in ((0, 0.1), (0, 0.2), (0, 0.5), (0.01, 0.2)):
-        start = time.process_time()
-        regions = pp.multidimensional_presence(table, population=everybody, hierarchies=chosen, delta=delta)
-        spent = time.process_time() - start
-        start = time.process_time()
-        try:
-            plan = pp.generalize(
-                table,
-                hierarchies=chosen,
-                requirements=[pp.require("delta_presence", between=delta)],
-                population=everybody,
-                loss="loss_metric",
-            )
-            levels = f"{plan.loss:.4f} ({time.process_time() - start:.2f} s)"
-        except InfeasibleError:
-            levels = "none"
-        blind = sfalm(
-            world,
-            delta=(Fraction(str(delta[0])), Fraction(str(delta[1]))),
-            confidence=CONFIDENCE,
-            switches=OURS,
-        )
-        blind_loss = "none" if blind.node is None else f"{blind.loss:.4f}"
-        print(
-            f"  delta {delta!s:12s} MPALM {regions.loss_metric:.4f} ({spent:.2f} s, {regions.classes:,} classes,"
-            f" DM {regions.discernibility:,})   SPALM {levels}   SFALM at confidence 0.8 {blind_loss}"
-        )
-    print("  (SFALM judges the classes of the table only; above a lower bound of 0 the others judge everybody)")
+    for delta in ((0, 0.1), (0, 0.2), (0, 0.4), (0, 0.5), (0.01, 0.2)):
+        presence = pp.require("delta_presence", between=delta)
+        known: dict[str, Any] = {"marginals": marginals, "population_size": len(everybody), "delta": delta}
+        confident = pp.require("presence_confidence", at_least=CONFIDENCE, **known)
+        print(f"  delta {delta}")
+        for name, method in (
+            (
+                "MPALM",
+                lambda d=delta: pp.multidimensional_presence(table, population=everybody, hierarchies=chosen, delta=d),
+            ),
+            ("SPALM", lambda r=presence: levels_of(table, chosen, r, everybody)),
+            (
+                "regions by confidence",
+                lambda k=known: pp.multidimensional_presence(table, hierarchies=chosen, confidence=CONFIDENCE, **k),
+            ),
+            ("SFALM", lambda r=confident: levels_of(table, chosen, r, None)),
+        ):
+            start = time.process_time()
+            try:
+                made = method()
+            except InfeasibleError:
+                print(f"    {name:22s} none")
+                continue
+            spent = time.process_time() - start
+            if isinstance(made, RegionGeneralization):
+                print(
+                    f"    {name:22s} LM {made.loss_metric:.4f}   {spent:.2f} s, {made.classes:,} classes,"
+                    f" DM {made.discernibility:,}"
+                )
+                continue
+            node = tuple(made.levels[column] for column in names)
+            assert abs(world.loss(node) - made.loss) < 1e-9, "the same leaves"
+            print(f"    {name:22s} LM {made.loss:.4f}   {spent:.2f} s")
+    print("  (levels and regions by confidence judge the classes of the table; the others everybody, above a low of 0)")
+
+
+def levels_of(
+    table: pd.DataFrame, hierarchies: dict[str, pp.Hierarchy], requirement: pp.Requirement, population: Any
+) -> pp.Plan:
+    return pp.generalize(
+        table, hierarchies=hierarchies, requirements=[requirement], population=population, loss="loss_metric"
+    )
 
 
 def compare_joins() -> None:

@@ -3,16 +3,18 @@
 Nergiz, Atzori, Clifton 2007: generalize as little as keeps every region of the population delta-present.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.anonymizers.base import Progress, RecodingMethod
+from privacy_plugin.anonymizers.confident_regions import ConfidentRegions
 from privacy_plugin.description import Description
 from privacy_plugin.errors import HierarchyError, InfeasibleError, ParameterError, PolicyError, require_columns
 from privacy_plugin.frequency import FrequencyTable
@@ -22,21 +24,36 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.values import Value, key, label
 from privacy_plugin.metrics.presence.delta_presence import DeltaPresence, delta_presence
 from privacy_plugin.metrics.presence.population_join import join_population
-from privacy_plugin.metrics.presence.presence_confidence import read_pair
+from privacy_plugin.metrics.presence.population_marginals import Joint, Marginals
+from privacy_plugin.metrics.presence.presence_confidence import Coverage, PresenceConfidence, read_pair
+from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.sources import Source, open_source
 
 _LARGEST = 2**62
 
 
 def multidimensional_presence(
-    research: Any, *, population: Any, hierarchies: Mapping[str, Hierarchy], delta: Sequence[float | Fraction | str]
-) -> "PresenceGeneralization":
+    research: Any,
+    *,
+    hierarchies: Mapping[str, Hierarchy],
+    delta: Sequence[float | Fraction | str],
+    population: Any = None,
+    confidence: float | Fraction | str | None = None,
+    marginals: Marginals | None = None,
+    population_size: int | None = None,
+    joint: Joint | None = None,
+    coverage: Coverage = "reported",
+) -> "RegionGeneralization":
     """Generalize the research table region by region, as little as keeps every region delta-present (MPALM).
 
     The quasi-identifiers are the keys of `hierarchies`. The population's values are split top-down along one column's
     hierarchy at a time, as long as every part stays delta-present; of the possible splits the one that saves most loss
     is made. Nergiz, Atzori, Clifton 2007. Deterministic. Raises InfeasibleError if not even the most general table is
     delta-present. The result has the presence that was reached, and applies to the research table.
+
+    Without a population, with a `confidence`: every region is delta-present with at least that confidence, known only
+    `marginals`, `joint` and `population_size` as in `presence_confidence`, whose labels-only bound judges every region
+    (`confident_regions`). No guarantee of the least loss, and never more than the best levels found for all rows.
 
     >>> import pandas
     >>> from privacy_plugin.frequency.hierarchy_builders import tree_hierarchy
@@ -49,63 +66,76 @@ def multidimensional_presence(
     """
     if not hierarchies:
         raise ParameterError("hierarchies is empty; give one for every quasi-identifier")
+    if (population is None) == (confidence is None):
+        raise ParameterError(
+            "give the population, or a confidence with marginals (or joint) and population_size of an unknown one"
+        )
     columns = list(hierarchies)
-    table, others = open_source(research), open_source(population)
-    for source in (table, others):
-        require_columns(columns, source.columns)
+    table = open_source(research)
+    require_columns(columns, table.columns)
+    if population is None:
+        known: dict[str, Any] = {"marginals": marginals or {}, "joint": joint, "population_size": population_size}
+        asked = require("presence_confidence", at_least=confidence, delta=delta, coverage=coverage, **known)
+        return confident_presence(table.frequencies(columns), hierarchies=hierarchies, requirement=asked)
+    if marginals is not None or joint is not None or population_size is not None:
+        raise ParameterError("marginals, joint and population_size stand in for the population; leave them out")
+    others = open_source(population)
+    require_columns(columns, others.columns)
     return presence_regions(
         table.frequencies(columns), population=others.frequencies(columns), hierarchies=hierarchies, delta=delta
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class PresenceGeneralization:
-    """A generalization whose levels differ from region to region, its cost and the presence it reached.
+class RegionGeneralization(ABC):
+    """A generalization whose levels differ from region to region, and its cost.
 
-    `presence` is measured on the generalized table itself, not taken from the search. `classes` are the regions that
-    hold rows of the research table. `region_levels` has, for every distinct row of the population, the level of every
-    column in its region. `exact_loss` is the loss metric as a fraction, `discernibility` the sum of squared sizes.
+    `classes` are the regions that hold rows of the research table. `known` has the distinct rows of which it is known
+    which region they are in, and `region_levels` the level of every column there. `exact_loss` is the loss metric as a
+    fraction, `discernibility` the sum of squared sizes.
     """
 
     columns: tuple[str, ...]
     delta: tuple[Fraction, Fraction]
-    presence: DeltaPresence
     exact_loss: Fraction
     discernibility: int
     classes: int
     frequencies: FrequencyTable = field(repr=False)
-    population: FrequencyTable = field(repr=False)
+    known: FrequencyTable = field(repr=False)
     region_levels: Codes = field(repr=False)
     levels: tuple[Levels, ...] = field(repr=False)
     hierarchies: Mapping[str, Hierarchy] = field(repr=False)
-
-    @property
-    def minimum(self) -> Any:
-        """The least probability of presence over the people of the population."""
-        return self.presence.minimum
-
-    @property
-    def maximum(self) -> Any:
-        """The largest probability of presence over the people of the population."""
-        return self.presence.maximum
+    made_from: ClassVar[str]
 
     @property
     def loss_metric(self) -> float:
         """The mean over cells of (leaves covered - 1) / (leaves - 1)."""
         return float(self.exact_loss)
 
+    @property
+    @abstractmethod
+    def reached(self) -> Mapping[str, Any]:
+        """What was measured on the published table."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What was measured on the published table, for people."""
+
+    @abstractmethod
+    def problem(self, generalized: FrequencyTable) -> str | None:
+        """Return why a table in these regions must not be published, or None."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the tables."""
         return {
             "columns": list(self.columns),
             "delta": [float(bound) for bound in self.delta],
-            "minimum": float(self.minimum),
-            "maximum": float(self.maximum),
+            **self.reached,
             "loss_metric": self.loss_metric,
             "discernibility": self.discernibility,
             "classes": self.classes,
             "rows": self.frequencies.rows,
-            "population": self.population.rows,
         }
 
     def summary(self) -> dict[str, Any]:
@@ -114,26 +144,19 @@ class PresenceGeneralization:
 
     def describe(self) -> Description:
         """Return the number of regions, their loss and the presence reached."""
-        low, high = self.delta
         rows = self.frequencies.rows
         return Description(
             title="Generalized region by region",
             rows=(
                 ("regions", f"{self.classes:,}, each with levels of its own"),
                 ("loss metric", f"{self.loss_metric:.4g} on a scale from 0 (nothing lost) to 1 (nothing left)"),
-                (
-                    "presence",
-                    f"{float(self.minimum):.4g} to {float(self.maximum):.4g} over the people of the population "
-                    f"({float(low):g} to {float(high):g} required)",
-                ),
+                ("presence", self.words),
             ),
             facts={
                 "regions": self.classes,
                 "loss metric": self.loss_metric,
                 "discernibility": self.discernibility,
-                "least presence": float(self.minimum),
-                "largest presence": float(self.maximum),
-                "people of the population": self.population.rows,
+                **self.reached,
                 "rows read": rows,
             },
             released_rows=rows,
@@ -175,27 +198,24 @@ class PresenceGeneralization:
         ]
         positions = np.arange(table.distinct, dtype=np.int64)
         generalized = FrequencyTable.from_columns(self.columns, [positions] * len(texts), texts, table.counts)
-        found = delta_presence(
-            generalized, quasi_identifiers=self.columns, population=self.population, hierarchies=self.hierarchies
-        )
-        if not isinstance(found, DeltaPresence) or found.minimum < self.delta[0] or found.maximum > self.delta[1]:
+        problem = self.problem(generalized)
+        if problem is not None:
             raise InfeasibleError(
-                f"in these regions the probability of presence would be {float(found.lowest):.4g} to "
-                f"{float(found.highest):.4g}, and delta is {float(self.delta[0]):g} to {float(self.delta[1]):g}; the "
-                "regions were made for another table: run multidimensional_presence again"
+                f"in these regions {problem}; the regions were made for another table: run multidimensional_presence "
+                "again"
             )
         return tuple((table.values(row), new) for row, new in enumerate(zip(*texts, strict=True)))
 
     def _codes_of(self, table: FrequencyTable, column: str) -> Integers:
-        """Return the codes of a column in the population; -1 for a value that does not occur there."""
-        known = {key(value): code for code, value in enumerate(self.population.dictionary(column))}
+        """Return the codes of a column among the known rows; -1 for a value that does not occur there."""
+        known = {key(value): code for code, value in enumerate(self.known.dictionary(column))}
         codes = np.array([known.get(key(value), -1) for value in table.dictionary(column)], dtype=np.int64)
         return codes[table.column_codes(column)]
 
     def _rows(self, codes: Integers) -> Integers:
-        """Find rows among the distinct rows of the population."""
+        """Find rows among the known ones."""
         missing: npt.NDArray[np.bool_] = np.any(codes < 0, axis=1)
-        everybody = self.population
+        everybody = self.known
         together = np.concatenate([everybody.codes, np.where(missing[:, None], 0, codes)])
         packed, _ = pack(list(together.T), everybody.cardinalities)
         own, wanted = packed[: everybody.distinct], packed[everybody.distinct :]
@@ -205,41 +225,146 @@ class PresenceGeneralization:
         if missing.any():
             raise ParameterError(
                 f"{int(missing.sum()):,} of the table's {len(codes):,} combinations of values do not occur in the "
-                "population; the table must be a part of the population"
+                f"{self.made_from}"
             )
         return places
 
 
+@dataclass(frozen=True, kw_only=True)
+class PresenceGeneralization(RegionGeneralization):
+    """Regions of a known population; `presence` is measured on the published table, not taken from the search."""
+
+    made_from: ClassVar[str] = "population; the table must be a part of the population"
+
+    presence: DeltaPresence
+
+    @property
+    def population(self) -> FrequencyTable:
+        """The population by quasi-identifiers."""
+        return self.known
+
+    @property
+    def minimum(self) -> Any:
+        """The least probability of presence over the people of the population."""
+        return self.presence.minimum
+
+    @property
+    def maximum(self) -> Any:
+        """The largest probability of presence over the people of the population."""
+        return self.presence.maximum
+
+    @property
+    def reached(self) -> Mapping[str, Any]:
+        """The least and the largest probability of presence, and the people of the population."""
+        return {
+            "minimum": float(self.minimum),
+            "maximum": float(self.maximum),
+            "population": self.population.rows,
+        }
+
+    @property
+    def words(self) -> str:
+        """The probabilities of presence, and the bounds."""
+        return (
+            f"{float(self.minimum):.4g} to {float(self.maximum):.4g} over the people of the population "
+            f"({float(self.delta[0]):g} to {float(self.delta[1]):g} required)"
+        )
+
+    def problem(self, generalized: FrequencyTable) -> str | None:
+        """Measure a table by its labels and the population."""
+        found = delta_presence(
+            generalized, quasi_identifiers=self.columns, population=self.population, hierarchies=self.hierarchies
+        )
+        if isinstance(found, DeltaPresence) and self.delta[0] <= found.minimum and found.maximum <= self.delta[1]:
+            return None
+        return (
+            f"the probability of presence would be {float(found.lowest):.4g} to {float(found.highest):.4g}, and delta "
+            f"is {float(self.delta[0]):g} to {float(self.delta[1]):g}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfidentGeneralization(RegionGeneralization):
+    """Regions that are delta-present with a confidence; measured on the published table by its labels alone."""
+
+    made_from: ClassVar[str] = "table that the regions were made for; run multidimensional_presence again"
+
+    presence: PresenceConfidence
+    regions: ConfidentRegions = field(repr=False)
+
+    @property
+    def confidence(self) -> Any:
+        """The lowest confidence over the regions, at its lower end."""
+        return self.presence.value
+
+    @property
+    def reached(self) -> Mapping[str, Any]:
+        """The confidence, and the number of people in the population."""
+        return {"confidence": float(self.confidence), "population": self.presence.parameters["population_size"]}
+
+    @property
+    def words(self) -> str:
+        """The confidence and the bounds."""
+        return (
+            f"between {float(self.delta[0]):g} and {float(self.delta[1]):g} with a confidence of at least "
+            f"{float(self.confidence):.4g} in every region ({self.regions.requirement.limit} required)"
+        )
+
+    def problem(self, generalized: FrequencyTable) -> str | None:
+        """Measure a table by its labels and what is known of the population."""
+        found = self.regions.measure(generalized)
+        if self.regions.requirement.limit.holds(found):
+            return None
+        return f"the confidence of delta-presence would be {float(found.value):.4g}, and is to be " + str(
+            self.regions.requirement.limit
+        )
+
+
 class MultidimensionalPresenceMethod(RecodingMethod):
-    """Regions with levels of their own, as specific as delta-presence in the population allows."""
+    """Regions with levels of their own, as specific as presence in the population, known or not, allows."""
 
     name = "multidimensional_presence"
     function = multidimensional_presence
-    supplied = ("research", "population", "hierarchies", "delta")
+    supplied = (
+        *("research", "population", "hierarchies", "delta"),
+        *("confidence", "marginals", "population_size", "joint", "coverage"),
+    )
     makes = "regions"
     doing = "looking for regions within the bounds of presence"
     done = "generalized region by region within its bounds of presence"
 
+    def _asked(self, metric: str) -> list[Requirement]:
+        return [requirement for requirement in self.rules.requirements if requirement.metric == metric]
+
     @cached_property
-    def delta(self) -> tuple[Fraction, Fraction]:
-        """The bounds that meet every requirement on delta-presence at once."""
-        asked = [r for r in self.rules.requirements if r.metric == "delta_presence"]
+    def delta(self) -> tuple[Fraction, Fraction] | None:
+        """The bounds that meet every requirement on delta-presence at once; None where there is none."""
+        asked = self._asked("delta_presence")
         if not asked:
-            raise PolicyError(
-                f"{self.name} keeps the probability of presence between two bounds; add them as a requirement such as "
-                "delta_presence: {between: [0.01, 0.2]}"
-            )
+            return None
         low, high = max(r.limit.bounds[0] for r in asked), min(r.limit.bounds[1] for r in asked)
         if low > high:
             raise PolicyError(f"no table meets both {' and '.join(map(str, asked))}")
         return low, high
+
+    @cached_property
+    def confidence(self) -> Requirement:
+        """The requirement on the confidence of presence, where the policy has none on presence itself."""
+        asked = self._asked("presence_confidence")
+        if len(asked) != 1:
+            raise PolicyError(
+                f"{self.name} keeps the probability of presence between two bounds; add them as a requirement such as "
+                "delta_presence: {between: [0.01, 0.2]}, or one presence_confidence where only distributions are known"
+            )
+        return asked[0]
 
     def require_policy(self) -> None:
         """Refuse a policy without bounds of presence, or that counts people by a unit column."""
         super().require_policy()
         if self.rules.unit is not None:
             raise PolicyError(f"{self.name} needs one row per person; it cannot count people by {self.rules.unit!r}")
-        _ = self.delta  # raises if bounds are missing or contradict each other
+        if self.delta is None:
+            _ = self.confidence  # either raises if bounds are missing or contradict each other
 
     def require_usable(self, constant: str | None = None) -> None:
         """Refuse a partition by a quasi-identifier: people of other partitions would be known to be absent."""
@@ -250,11 +375,46 @@ class MultidimensionalPresenceMethod(RecodingMethod):
             )
         super().require_usable(constant)
 
-    def search(self, source: Source, *, population: Any, progress: Progress | None) -> PresenceGeneralization:
-        """Split the population top-down."""
+    def search(self, source: Source, *, population: Any, progress: Progress | None) -> RegionGeneralization:
+        """Split the population top-down, or the table where only distributions are known."""
+        if self.delta is None:
+            columns = list(self.hierarchies)
+            require_columns(columns, source.columns)
+            return confident_presence(
+                source.frequencies(columns), hierarchies=self.hierarchies, requirement=self.confidence
+            )
         if population is None:
             raise ParameterError(f"{self.name} compares with the population; give it as population")
         return multidimensional_presence(source, population=population, hierarchies=self.hierarchies, delta=self.delta)
+
+
+def confident_presence(
+    table: FrequencyTable, *, hierarchies: Mapping[str, Hierarchy], requirement: Requirement
+) -> ConfidentGeneralization:
+    """Find regions that meet a requirement on the confidence of presence, and measure what they publish."""
+    columns = tuple(hierarchies)
+    table = table.project(columns)
+    table.require_rows()
+    regions = ConfidentRegions(table=table, hierarchies=dict(hierarchies), requirement=requirement)
+    levels, reached = regions.laid(), regions.search()
+    generalized = _generalized(table, table.counts, levels, reached, columns)
+    presence = regions.measure(generalized)
+    if not requirement.limit.holds(presence):
+        raise HierarchyError("a hierarchy uses one label for different groups; give every group its own label")
+    return ConfidentGeneralization(
+        columns=columns,
+        delta=regions.delta,
+        presence=presence,
+        exact_loss=regions.loss(reached),
+        discernibility=int((generalized.counts.astype(object) ** 2).sum()),
+        classes=generalized.distinct,
+        frequencies=generalized,
+        known=table,
+        region_levels=reached,
+        levels=levels,
+        hierarchies=dict(hierarchies),
+        regions=regions,
+    )
 
 
 def presence_regions(
@@ -292,7 +452,7 @@ def presence_regions(
         discernibility=int((generalized.counts.astype(object) ** 2).sum()),
         classes=generalized.distinct,
         frequencies=generalized,
-        population=everybody,
+        known=everybody,
         region_levels=reached,
         levels=levels,
         hierarchies=dict(hierarchies),

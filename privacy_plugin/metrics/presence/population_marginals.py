@@ -147,20 +147,7 @@ def know_distributions(
     more general label it is then not known which of them have the more specific value, so that numbers of people
     outside the table become bounds.
     """
-    single = marginals_of(marginals) if isinstance(marginals, FrequencyTable) else marginals
-    found: list[tuple[list[str], _Listed]] = []
-    for one in plain_joint(joint):
-        places = [place for place, name in enumerate(one["columns"]) if name in table.columns]
-        if places:
-            lines = [([line[place] for place in places], line[-1]) for line in one["counts"]]
-            found.append(([one["columns"][place] for place in places], _listed(lines)))
-    taken = {name for columns, _ in found for name in columns}
-    for name in table.columns:
-        if name in taken:
-            continue
-        if name not in single:
-            raise ColumnError(unknown_name("column in marginals", name, [*single, *taken]) + " is needed")
-        found.append(([name], _listed([([value], count) for value, count in single[name].items()])))
+    found = listed_distributions(table.columns, marginals, joint)
     matcher = _Matcher(table=table, population_size=int(population_size), hierarchies=hierarchies or {})
     distributions = [matcher.know(columns, listed) for columns, listed in found]
     if any(within is not None for within in matcher.within.values()):
@@ -168,11 +155,32 @@ def know_distributions(
     return distributions
 
 
-_Listed = Sequence[tuple[tuple[Value, ...], int]]
+def listed_distributions(
+    columns: Sequence[str], marginals: Marginals, joint: Joint | None
+) -> list[tuple[list[str], "Listed"]]:
+    """Return the columns of every distribution and the people of every listed combination, joint ones first."""
+    single = marginals_of(marginals) if isinstance(marginals, FrequencyTable) else marginals
+    found: list[tuple[list[str], Listed]] = []
+    for one in plain_joint(joint):
+        places = [place for place, name in enumerate(one["columns"]) if name in columns]
+        if places:
+            lines = [([line[place] for place in places], line[-1]) for line in one["counts"]]
+            found.append(([one["columns"][place] for place in places], _listed(lines)))
+    taken = {name for names, _ in found for name in names}
+    for name in columns:
+        if name in taken:
+            continue
+        if name not in single:
+            raise ColumnError(unknown_name("column in marginals", name, [*single, *taken]) + " is needed")
+        found.append(([name], _listed([([value], count) for value, count in single[name].items()])))
+    return found
+
+
+Listed = Sequence[tuple[tuple[Value, ...], int]]
 _Within = npt.NDArray[np.bool_] | None  # [a, b]: label a stands for a part of what b stands for; None: none overlap
 
 
-def _listed(lines: Iterable[tuple[Sequence[Any], int]]) -> _Listed:
+def _listed(lines: Iterable[tuple[Sequence[Any], int]]) -> Listed:
     """Return combinations of values with their people, each once."""
     found: dict[tuple[str, ...], tuple[tuple[Value, ...], int]] = {}
     for given, count in lines:
@@ -192,7 +200,7 @@ class _Matcher:
     within: dict[str, _Within] = field(default_factory=dict)
     """For every column which of its labels stand for a part of another one."""
 
-    def know(self, columns: list[str], listed: _Listed) -> Distribution:
+    def know(self, columns: list[str], listed: Listed) -> Distribution:
         """Hold one distribution against the table."""
         complete = sum(count for _, count in listed) == self.population_size
         positions = [self.table.columns.index(name) for name in columns]
@@ -224,7 +232,7 @@ class _Matcher:
             complete=complete,
         )
 
-    def _owners(self, position: int, place: int, listed: _Listed, complete: bool) -> dict[str, tuple[int, ...]]:
+    def _owners(self, position: int, place: int, listed: Listed, complete: bool) -> dict[str, tuple[int, ...]]:
         """Return for the text of every original value the codes of the table's values that stand for it."""
         column, used = self.table.columns[position], self.table.dictionaries[position]
         hierarchy = self.hierarchies.get(column)
