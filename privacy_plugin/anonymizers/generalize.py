@@ -70,6 +70,7 @@ class GeneralizingMethod(RecodingMethod):
             "attributes": (*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
             "population": population,
             "unit": self.rules.counted,
+            "count": self.rules.count,
             "progress": progress,
         }
 
@@ -95,7 +96,7 @@ class GeneralizeMethod(GeneralizingMethod):
     name = "generalize"
     function = generalize
     supplied = (
-        *("data", "hierarchies", "requirements", "sensitive", "attributes", "population", "unit"),
+        *("data", "hierarchies", "requirements", "sensitive", "attributes", "population", "unit", "count"),
         *("progress", "reveal"),
     )
     makes = "plan"

@@ -15,7 +15,7 @@ class GeneralizeLocallyMethod(GeneralizingMethod):
     name = "generalize_locally"
     function = generalize_locally
     supplied = (
-        *("data", "hierarchies", "requirements", "sensitive", "attributes", "population", "unit"),
+        *("data", "hierarchies", "requirements", "sensitive", "attributes", "population", "unit", "count"),
         *("progress", "reveal"),
     )
     makes = "local_plan"

@@ -46,28 +46,11 @@ def link_people(linked: FrequencyTable, *, sequences: bool, sensitive: bool) -> 
     of a person is the set of the classes of their rows; otherwise a person counts once in every class.
     """
     width = len(linked.columns) - 1 - sensitive
-    require_unambiguous_values(linked.dictionaries[-1], linked.columns[-1])
-    for position in range(width + sensitive):
+    for position in range(width, width + sensitive):
         require_unambiguous_values(linked.dictionaries[position], linked.columns[position])
-    quasi = [linked.codes[:, position] for position in range(width)]
-    row_class, example = group(*pack(quasi, linked.cardinalities[:width]))
-    person = linked.codes[:, -1].astype(np.int64)
-    owner = person
-    if not sequences:
-        owner, _ = group(*pack([person, row_class], [linked.cardinalities[-1], len(example)]))
-    owned_classes, class_sets = number_sets(owner, row_class)
-    columns, dictionaries = [], []
-    for position in range(width):
-        firsts = linked.codes[example, position].astype(np.int64)
-        raw: list[Any] = list(linked.dictionaries[position])
-        named = position == 0
-        codes = [
-            firsts[each[0]] if len(each) == 1 else len(raw) + (number if named else 0)
-            for number, each in enumerate(class_sets)
-        ]
-        labels = _unused_labels(raw, "several classes, number", len(class_sets)) if named else [None]
-        columns.append(np.array(codes, dtype=np.int64)[owned_classes])
-        dictionaries.append([*raw, *labels])
+    found = _link_classes(linked, width, sequences=sequences)
+    owner, owned_classes, class_sets, row_class = found.owner, found.classes, found.sets, found.row_class
+    columns, dictionaries = found.columns, found.dictionaries
     if not sensitive:
         return FrequencyTable.from_columns(linked.columns[:width], columns, dictionaries)
     value = linked.codes[:, width].astype(np.int64)
@@ -152,6 +135,75 @@ def unite_people(linked: FrequencyTable) -> FrequencyTable:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _LinkedClasses:
+    """The class of every owner: of every person (sequences), or of every person in every class of theirs."""
+
+    owner: Integers  # of every row
+    people: Integers  # the person of every owner
+    classes: Integers  # the number of the class of every owner
+    sets: list[tuple[int, ...]]  # the classes of rows that each class stands for
+    row_class: Integers
+    columns: list[Integers]  # the quasi-identifiers of every owner, as codes
+    dictionaries: list[list[Any]]
+
+
+def _link_classes(linked: FrequencyTable, width: int, *, sequences: bool) -> _LinkedClasses:
+    require_unambiguous_values(linked.dictionaries[-1], linked.columns[-1])
+    for position in range(width):
+        require_unambiguous_values(linked.dictionaries[position], linked.columns[position])
+    quasi = [linked.codes[:, position] for position in range(width)]
+    row_class, example = group(*pack(quasi, linked.cardinalities[:width]))
+    person = linked.codes[:, -1].astype(np.int64)
+    owner, people = person, np.arange(linked.cardinalities[-1])
+    if not sequences:
+        owner, first = group(*pack([person, row_class], [linked.cardinalities[-1], len(example)]))
+        people = person[first]
+    owned_classes, class_sets = number_sets(owner, row_class)
+    columns, dictionaries = [], []
+    for position in range(width):
+        firsts = linked.codes[example, position].astype(np.int64)
+        raw: list[Any] = list(linked.dictionaries[position])
+        named = position == 0
+        codes = [
+            firsts[each[0]] if len(each) == 1 else len(raw) + (number if named else 0)
+            for number, each in enumerate(class_sets)
+        ]
+        labels = _unused_labels(raw, "several classes, number", len(class_sets)) if named else [None]
+        columns.append(np.array(codes, dtype=np.int64)[owned_classes])
+        dictionaries.append([*raw, *labels])
+    return _LinkedClasses(
+        owner=owner,
+        people=people,
+        classes=owned_classes,
+        sets=class_sets,
+        row_class=row_class,
+        columns=columns,
+        dictionaries=dictionaries,
+    )
+
+
+def people_in_classes(linked: FrequencyTable, classes: npt.NDArray[np.bool_], *, sequences: bool) -> Integers:
+    """Return the people who are in some classes, given a flag for every class of the table that `link_people` makes.
+
+    `linked` has the quasi-identifiers and, last, the unit; people are numbered as its codes. Flags beyond the classes
+    of the table, such as those of a population's classes, are ignored.
+    """
+    found = _link_classes(linked, len(linked.columns) - 1, sequences=sequences)
+    number = "number"
+    while number in linked.columns:
+        number += "."
+    ordered = FrequencyTable.from_columns(
+        [*linked.columns[:-1], number],
+        [*found.columns, found.classes],
+        [*found.dictionaries, list(range(len(found.sets)))],
+    )
+    numbers = np.array(ordered.dictionaries[-1], dtype=np.int64)[ordered.codes[:, -1]]  # of each class, in their order
+    chosen = np.zeros(len(found.sets), dtype=bool)
+    chosen[numbers] = classes[: len(numbers)]
+    return np.unique(found.people[chosen[found.classes]])
+
+
 def several_classes(linked: FrequencyTable) -> int:
     """Return the number of people in several classes, from distinct (quasi-identifiers, person) rows."""
     return int((np.bincount(linked.codes[:, -1]) > 1).sum())
@@ -167,7 +219,8 @@ def _unused_labels(known: Sequence[Any], text: str, number: int) -> list[str]:
 
 def number_sets(owners: Integers, items: Integers) -> tuple[Integers, list[tuple[int, ...]]]:
     """Return for every owner (0, 1, ...) the number of the set of their items, and the sets."""
-    pairs = np.unique(np.column_stack([owners, items]), axis=0) if len(owners) else np.zeros((0, 2), dtype=np.int64)
+    size = int(items.max(initial=0)) + 1
+    pairs = np.column_stack(np.divmod(np.unique(owners * size + items), size))
     starts = np.flatnonzero(np.diff(pairs[:, 0], prepend=-1))
     lengths = np.diff(np.append(starts, len(pairs)))
     numbers = np.empty(len(starts), dtype=np.int64)
@@ -175,11 +228,13 @@ def number_sets(owners: Integers, items: Integers) -> tuple[Integers, list[tuple
     alone, places = np.unique(firsts[lengths == 1], return_inverse=True)
     numbers[lengths == 1] = places
     sets: list[tuple[int, ...]] = [(int(item),) for item in alone]
-    known: dict[tuple[int, ...], int] = {}
-    for owner in np.flatnonzero(lengths > 1).tolist():
-        items_of = tuple(pairs[starts[owner] : starts[owner] + lengths[owner], 1].tolist())
-        numbers[owner] = known.setdefault(items_of, len(sets) + len(known))
-    return numbers, [*sets, *known]
+    for length in np.unique(lengths[lengths > 1]).tolist():
+        longer = np.flatnonzero(lengths == length)
+        members = pairs[starts[longer][:, None] + np.arange(length), 1]
+        groups, first = group(*pack(list(members.T), [size] * length))
+        numbers[longer] = len(sets) + groups
+        sets.extend(map(tuple, members[first].tolist()))
+    return numbers, sets
 
 
 def _unlinked_risks(

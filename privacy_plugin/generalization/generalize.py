@@ -9,11 +9,13 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization.class_conditions import least_size
 from privacy_plugin.generalization.lattice import Lattice, lattice_over
 from privacy_plugin.generalization.losses import require_loss
+from privacy_plugin.generalization.people_lattice import PeopleLattice
 from privacy_plugin.generalization.plan import LatticeNode, Plan, TradeOff
 from privacy_plugin.generalization.search import PICTURED, Found, least_loss, search_chain, why_top_fails
 from privacy_plugin.generalization.search import search as search_best
 from privacy_plugin.generalization.shaped_classes import (
     CHOICES,
+    SEARCH_NOTE,
     ChooseBy,
     deciding_requirements,
     looks_at_values,
@@ -46,6 +48,7 @@ def generalize(
     attributes: Sequence[str] | None = None,
     population: Any = None,
     unit: str | None = None,
+    count: str | None = None,
     search: Search = "best",
     approximation: Approximation | None = None,
     choose_by: ChooseBy = "everything",
@@ -60,7 +63,8 @@ def generalize(
     disclosure: in the table without the classes that fail alone); no other choice of classes is tried. `loss`:
     precision, entropy, loss_metric, discernibility or average_class_size (formulas: `generalization.losses`).
     `sensitive`, `attributes`, `population`: further columns and the table that requirements need. With a `unit`, people
-    are counted instead of rows; each must have the same quasi-identifiers in all rows. `progress` is called with a
+    are counted instead of rows, and removed whole; where their rows differ in the columns that are looked at, `count`
+    says what the class of a person is, see `measuring.people`. `progress` is called with a
     sentence during a long search. `unknown`: what to do with values that a hierarchy does not cover. `refuse` raises
     HierarchyError with the columns and numbers of rows (and the values with `reveal`); `suppress` leaves their rows
     out, counted as suppressed; `top` writes `*` for those values, and their column becomes text on every level.
@@ -118,6 +122,7 @@ def generalize(
         attributes=attributes,
         population=population,
         unit=unit,
+        count=count,
         unknown=unknown,
     )
     deciding = replace(
@@ -133,18 +138,31 @@ def generalize(
         )
     if found is None:
         raise infeasible(deciding, unit)
-    if choose_by == "quasi_identifiers":
+    if choose_by == "quasi_identifiers" and isinstance(lattice, PeopleLattice):
+        assert isinstance(deciding, PeopleLattice)
+        lattice.require_checked(found.best.node, deciding.suppressed_people(found.best.node))
+    elif choose_by == "quasi_identifiers":
         generalized, failing = deciding.failing_classes(found.best.node)
         released = rows_without(generalized, failing, lattice.columns)
         require_checked(lattice.requirements, released, lattice.roles, lattice.hierarchies)
     trade_off = _cheap_trade_off(deciding) if search == "best" else ()
-    plan = _plan(lattice, found, unit=unit, trade_off=trade_off, max_suppression=max_suppression, unknown=unknown)
+    plan = _plan(
+        lattice,
+        found,
+        unit=unit,
+        count=count,
+        trade_off=trade_off,
+        max_suppression=max_suppression,
+        unknown=unknown,
+    )
     looked = choose_by == "everything" and looks_at_values(requirements)
     return replace(plan, choose_by=choose_by, notes=_shaped_notes(lattice, found, progress) if looked else ())
 
 
 def _shaped_notes(lattice: Lattice, found: Found, progress: Progress | None) -> tuple[str, ...]:
     """Count the classes that follow from sensitive values: all if the levels do, else those suppressed for them."""
+    if isinstance(lattice, PeopleLattice):
+        return (SEARCH_NOTE,)
     sizes = deciding_requirements(lattice.requirements, "quasi_identifiers")
     generalized, failing = lattice.failing_classes(found.best.node)
     classes = len(generalized.classes(lattice.columns))
@@ -227,6 +245,7 @@ def _plan(
     found: Found,
     *,
     unit: str | None,
+    count: str | None,
     trade_off: tuple[TradeOff, ...],
     max_suppression: float,
     unknown: Unknown,
@@ -249,6 +268,7 @@ def _plan(
         sensitive=lattice.sensitive,
         attributes=lattice.attributes,
         unit=unit,
+        count=count,
         exact=found.exact,
         search=found.search + _more_minimal(found),
         lattice=tuple(

@@ -13,7 +13,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
 from privacy_plugin.generalization.generalize import infeasible, require_covered, require_parameters
 from privacy_plugin.generalization.label_trees import LabelTree, label_trees
-from privacy_plugin.generalization.lattice import Lattice, in_order, lattice_over
+from privacy_plugin.generalization.lattice import Lattice, in_order, lattice_over, require_one_group_a_person
 from privacy_plugin.generalization.local_cells import Combinations, combinations, symbols
 from privacy_plugin.generalization.local_plan import LABELS, UNCOVERED, Labels, LocalPlan, Uncovered
 from privacy_plugin.generalization.regions import Regions, make_regions
@@ -50,6 +50,7 @@ def generalize_locally(
     attributes: Sequence[str] | None = None,
     population: Any = None,
     unit: str | None = None,
+    count: str | None = None,
     max_suppression: float = 0.0,
     weights: Mapping[str, float] | None = None,
     useful_for: Mapping[str, Any] | None = None,
@@ -117,8 +118,10 @@ def generalize_locally(
         attributes=attributes,
         population=population,
         unit=unit,
+        count=count,
         unknown=unknown,
     )
+    require_one_group_a_person(lattice.table, unit)
     rows = lattice.unknown
     assert rows is not None
     _require_feasible(lattice, keep, unit)

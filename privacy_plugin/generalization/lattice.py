@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_column, require_columns
+from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, pack
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.numbers import rank_values
+from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.table import Dictionary
 from privacy_plugin.frequency.values import key
 from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
@@ -287,15 +288,39 @@ def lattice_over(
     attributes: Sequence[str] | None = None,
     population: Any = None,
     unit: str | None = None,
+    count: str | None = None,
     unknown: Unknown = "refuse",
 ) -> Lattice:
-    """Group the data and lay the hierarchies over it; raise before the search for what cannot be answered."""
+    """Group the data and lay the hierarchies over it; raise before the search for what cannot be answered.
+
+    Where rows of a person differ in these columns, people are counted by `count`.
+    """
     source = open_source(data)
     columns = tuple(hierarchies)
     seen = _attributes(columns, requirements, sensitive) if attributes is None else tuple(attributes)
     wanted = needed_columns(columns, requirements, sensitive=sensitive, attributes=seen)
     table = group_source(source, wanted, unit, requirements)
     table.require_rows()
+    everybody = None if population is None else Tables(open_source(population))
+    if unit is not None and table.columns[-1] == unit:
+        from privacy_plugin.generalization.people_lattice import people_lattice_over  # it imports this file
+
+        people = people_lattice_over(
+            table,
+            hierarchies=hierarchies,
+            requirements=requirements,
+            max_suppression=max_suppression,
+            loss=loss,
+            sensitive=sensitive,
+            attributes=seen,
+            population=everybody,
+            unit=unit,
+            count=require_count(count or "sequences"),
+            unknown=unknown,
+        )
+        assert people.levels
+        _require_population(people, measured=False)
+        return people
     known, rows = known_table(table, hierarchies, unknown, counted="rows" if unit is None else "people")
     lattice = Lattice(
         table=known,
@@ -305,7 +330,7 @@ def lattice_over(
         loss_name=loss,
         sensitive=sensitive,
         attributes=seen,
-        population=None if population is None else Tables(open_source(population)),
+        population=everybody,
         unknown=rows,
     )
     assert lattice.levels  # laid over now, so that a level that does not coarsen raises before anything else is done
@@ -325,8 +350,8 @@ def _attributes(
     return (*columns, *sorted(named - {*columns}))
 
 
-def _require_population(lattice: Lattice) -> None:
-    """Raise where the population is missing or lacks people of the table."""
+def _require_population(lattice: Lattice, *, measured: bool = True) -> None:
+    """Raise where the population is missing or lacks people of the table; the latter only if it is `measured`."""
     for requirement in lattice.requirements:
         if not requirement.definition.needs_population:
             continue
@@ -338,6 +363,8 @@ def _require_population(lattice: Lattice) -> None:
         for name, hierarchy in lattice.hierarchies.items():
             known = lattice.population.frequencies(lattice.columns).dictionary(name)
             hierarchy.levels(known, column=f"{name} of the population")
+        if not measured:
+            continue
         options = with_hierarchies(requirement, lattice.hierarchies).options
         roles = {"quasi_identifiers": lattice.columns, "sensitive": requirement.sensitive or lattice.sensitive}
         given: dict[str, Any] = {role: roles[role] for role in requirement.definition.roles if role in roles}
@@ -364,7 +391,7 @@ def needed_columns(
 def group_source(
     source: Source, columns: Sequence[str], unit: str | None, requirements: Sequence[Requirement]
 ) -> FrequencyTable:
-    """Group a source; with a unit count people, each of whom must be in one group only.
+    """Group a source; with a unit count people, or return also the unit, last, where a person is in several groups.
 
     Numbers of people add up when classes merge only if no person is in two of them. That is so exactly when the numbers
     of all groups add up to the number of people.
@@ -372,7 +399,7 @@ def group_source(
     require_columns(columns, source.columns)
     if unit is None:
         return source.frequencies(columns)
-    require_column(unit, source.columns, role="unit")
+    require_columns([*columns, unit], source.columns, role="columns and unit")
     for requirement in requirements:
         if not requirement.definition.counts_people:
             raise ParameterError(
@@ -383,12 +410,17 @@ def group_source(
     people.require_rows()
     persons = source.frequencies([unit]).distinct
     if people.rows != persons:
-        differing = [name for name in columns if source.frequencies([name], unit=unit).rows != persons]
-        raise ParameterError(
-            f"these columns differ between rows of the same {unit!r}: {', '.join(differing)}; when classes merge, one "
-            "person would count twice. Make one row a person (people: in the policy), or make the column an identifier"
-        )
+        return source.frequencies([*columns, unit])
     return replace(people, unit=None)
+
+
+def require_one_group_a_person(table: FrequencyTable, unit: str | None) -> None:
+    """Raise if `group_source` returned the rows of people because they differ."""
+    if unit is not None and table.columns[-1] == unit:
+        raise ParameterError(
+            f"the rows of the same {unit!r} differ in these columns, and a region has whole people; use method: "
+            "generalize, or make one row a person (people: in the policy)"
+        )
 
 
 def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:

@@ -19,7 +19,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import merge
 from privacy_plugin.frequency.values import SUPPRESSED, Value
-from privacy_plugin.generalization.lattice import group_source, needed_columns
+from privacy_plugin.generalization.lattice import group_source, needed_columns, require_one_group_a_person
 from privacy_plugin.generalization.local_cells import Combinations, combinations
 from privacy_plugin.generalization.region_population import population_by_region, region_digest
 from privacy_plugin.generalization.regions import (
@@ -167,6 +167,7 @@ class LocalPlan:
             self.quasi_identifiers, self.requirements, sensitive=self.sensitive, attributes=self.attributes
         )
         table = group_source(source, columns, self.unit, self.requirements)
+        require_one_group_a_person(table, self.unit)
         table.require_rows()
         everybody = self._population(population)
         found = combinations(table, self.quasi_identifiers, everybody)

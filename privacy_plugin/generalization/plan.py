@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,11 +20,13 @@ from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.hierarchy import Hierarchy, Levels, TableHierarchy, column_levels
 from privacy_plugin.frequency.hierarchy_files import write_hierarchy
+from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import merge
 from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 from privacy_plugin.generalization.lattice import Lattice, group_source, needed_columns
 from privacy_plugin.generalization.losses import SHARES
+from privacy_plugin.generalization.people_lattice import people_lattice_over, require_dropping
 from privacy_plugin.generalization.shaped_classes import CHOICES, ChooseBy, deciding_requirements, require_checked
 from privacy_plugin.generalization.suppression import masked_rows, require_share, rows_without
 from privacy_plugin.generalization.unknown_values import (
@@ -97,6 +99,7 @@ class Plan:
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     unit: str | None = None
+    count: str | None = None
     unknown: Unknown = "refuse"
     unknown_rows: Mapping[str, int] = field(default_factory=dict)
     choose_by: ChooseBy = "everything"
@@ -189,6 +192,10 @@ class Plan:
         )
         table = group_source(source, columns, self.unit, self.requirements)
         table.require_rows()
+        if self.unit is not None and table.columns[-1] == self.unit:
+            kept = tuple(source.columns if keep is None else keep)
+            require_dropping(suppression, kept, self.unit)
+            return self._people_recoding(table, kept, population)
         hierarchies = {name: self.hierarchies[name] for name in self.levels}
         known, unknown = known_table(table, hierarchies, self.unknown, counted="people" if self.unit else "rows")
         lattice = Lattice(
@@ -224,6 +231,41 @@ class Plan:
             suppressed_columns=tuple(self.levels),
             suppressed=suppressed,
             suppression=suppression,
+        )
+
+    def _people_recoding(self, table: FrequencyTable, keep: tuple[str, ...], population: Any) -> Recoding:
+        """Recode people whose rows differ: whoever has to be suppressed loses all rows."""
+        whole = people_lattice_over(
+            table,
+            hierarchies={name: self.hierarchies[name] for name in self.levels},
+            requirements=self.requirements,
+            max_suppression=self.max_suppression,
+            loss=self.loss_name,
+            sensitive=self.sensitive,
+            attributes=self.attributes,
+            population=None if population is None else Tables(open_source(population)),
+            unit=str(self.unit),
+            count=require_count(self.count or "sequences"),
+            unknown=self.unknown,
+        )
+        deciding = replace(whole, requirements=deciding_requirements(self.requirements, self.choose_by))
+        node = tuple(self.levels.values())
+        gone = deciding.suppressed_people(node)
+        if self.choose_by == "quasi_identifiers":
+            whole.require_checked(node, gone)
+        mappings = {}
+        for name, level in self.levels.items():
+            values, hierarchy = table.dictionary(name), self.hierarchies[name]
+            covered = [value for value in values if hierarchy.path_of(value) is not None]
+            if level or self.unknown == "top":
+                mapping = _mapping(hierarchy.levels(covered, column=name), level)
+                mappings[name] = {value: mapping.get(value, SUPPRESSED) for value in values}  # `*`, or suppressed
+        people = whole.people_of(gone)
+        return Recoding(
+            keep=keep,
+            mappings=mappings,
+            suppressed_columns=(str(self.unit),) if people else (),
+            suppressed=frozenset((person,) for person in people),
         )
 
     def _mapping(self, column: str, values: Sequence[Value]) -> dict[Value, Value]:
@@ -290,6 +332,7 @@ class Plan:
             "sensitive": self.sensitive,
             "attributes": None if self.attributes is None else list(self.attributes),
             "unit": self.unit,
+            "count": self.count,
             "unknown": self.unknown,
             "unknown_rows": dict(self.unknown_rows),
             "choose_by": self.choose_by,

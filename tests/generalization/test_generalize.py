@@ -191,15 +191,6 @@ def test_with_a_unit_people_are_counted_and_not_their_rows():
     assert k3.judge(released, quasi_identifiers=["zip"], unit="person").passed
 
 
-def test_people_in_several_classes_cannot_be_counted_and_are_refused():
-    moved = VISITS.assign(zip=["8001", "8002", "8001", *VISITS["zip"][3:]], born="1980")
-    hierarchies = {**ZIPS, "born": pp.mask_hierarchy(length=4)}
-    with pytest.raises(ParameterError, match="differ between rows of the same 'person': zip;"):  # born does not
-        pp.generalize(
-            moved, hierarchies=hierarchies, requirements=[pp.require("k_anonymity", at_least=2)], unit="person"
-        )
-
-
 def test_a_score_guides_the_search_by_people():
     score = pp.require("privacy_score", at_most=0, roles={"zip": "quasi_identifier", "sex": "sensitive"})
     sexes = VISITS.assign(sex=["f", "f", "f", "m", "m", "f", "f", "m"])
