@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, nextafter
 from typing import Any
 
 
@@ -37,6 +39,11 @@ class ReleaseLedger:
 
     `epsilon` and `delta` hold for one `unit` under `neighbours`; `epsilon_row` (with the same delta) for a whole row.
     `private` is False if a test generator drew instead of the secure source.
+
+    Epsilon compares tables that differ in the unit alone. If a row and all other rows are themselves epsilon-dependent
+    with `row_dependence` (a belief of the caller about the population; `epsilon_dependence` of their joint distribution
+    computes it), a row and everything else, the release and the other rows, are dependent with at most `epsilon_row` +
+    `row_dependence`: Dorrestijn 2018, theorem 4 (erratum: the dependence counts once, not twice). Without delta only.
     """
 
     unit: str
@@ -47,6 +54,14 @@ class ReleaseLedger:
     delta: float
     assumptions: tuple[str, ...]
     private: bool
+    row_dependence: Fraction | None = None
+
+    @property
+    def epsilon_dependent_rows(self) -> float | None:
+        """The epsilon-dependence of a row and everything else, where rows depend on each other as stated."""
+        if self.row_dependence is None:
+            return None
+        return nextafter(float(Fraction(self.epsilon_row) + self.row_dependence), inf)
 
     def __str__(self) -> str:
         delta = f", delta {self.delta:g}" if self.delta else ""
@@ -56,7 +71,13 @@ class ReleaseLedger:
 
     def rows(self) -> tuple[tuple[str, str], ...]:
         """Return what is protected and what is assumed, as rows of a description."""
-        return account_rows(unit=self.unit, neighbours=self.neighbours, assumptions=self.assumptions)
+        rows = account_rows(unit=self.unit, neighbours=self.neighbours, assumptions=self.assumptions)
+        if self.row_dependence is None:
+            return rows
+        stated = (
+            f"a row and everything else, the release included, are at most {self.epsilon_dependent_rows:.6g}-dependent"
+        )
+        return (*rows, (f"if rows are {float(self.row_dependence):g}-dependent on each other", stated))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for reports."""
@@ -69,6 +90,14 @@ class ReleaseLedger:
             "parts": [part.to_dict() for part in self.parts],
             "assumptions": list(self.assumptions),
             "private": self.private,
+            **(
+                {}
+                if self.row_dependence is None
+                else {
+                    "row_dependence": float(self.row_dependence),
+                    "epsilon_dependent_rows": self.epsilon_dependent_rows,
+                }
+            ),
         }
 
 

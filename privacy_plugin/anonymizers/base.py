@@ -466,8 +466,9 @@ class RandomizedMethod(Anonymizer):
         if column not in self.rules.released:
             return self
         options = dict(self.options)
-        if options.get("domains"):
-            options["domains"] = {name: known for name, known in options["domains"].items() if name != column}
+        for name in ("domains", "epsilon"):
+            if isinstance(options.get(name), Mapping):
+                options[name] = {other: stated for other, stated in options[name].items() if other != column}
         return replace(self, constant=column, options=options)
 
     def require_usable(self, constant: str | None = None) -> None:

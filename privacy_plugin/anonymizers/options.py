@@ -44,6 +44,11 @@ def _positive(name: str, value: Any, _: Sequence[str]) -> Any:
     return value
 
 
+def _epsilon(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Return a positive number, or {column: positive number}; methods with one epsilon refuse the latter."""
+    return _weights(name, value, columns) if isinstance(value, Mapping) else _positive(name, value, columns)
+
+
 def _share(name: str, value: Any, _: Sequence[str]) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}")
@@ -165,7 +170,7 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "loss": _loss,
     "k": _whole,
     "beta": _inner_share,
-    "epsilon": _positive,
+    "epsilon": _epsilon,
     "delta": _inner_share,
     "penalty": _positive,
     "given": _column,

@@ -1,6 +1,7 @@
 """Randomized response: every cell keeps its value with a known probability and otherwise takes another at random.
 
-The stated epsilon protects one *cell*. The epsilons of a row's cells add up. Everything computed from the randomized
+The stated epsilon protects one *cell*; every column may have its own (Dorrestijn 2018, theorem 3). The epsilons of a
+row's cells add up. Everything computed from the randomized
 cells afterwards costs nothing more; counting itemsets with fresh randomness for each, in contrast, adds up over them.
 """
 
@@ -19,7 +20,7 @@ from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
 from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import Floats, declared_domain
 from privacy_plugin.description import Description
-from privacy_plugin.errors import ParameterError, require_columns
+from privacy_plugin.errors import ParameterError, PolicyError, require_columns, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
 from privacy_plugin.frequency.numbers import exact
@@ -139,14 +140,19 @@ def randomized_response(
     columns: Sequence[str],
     epsilon: Any,
     domains: Mapping[str, Sequence[Any]] | None = None,
+    row_dependence: Any = None,
     generator: np.random.Generator | None = None,
     ledger: "BudgetLedger | None" = None,
     dataset: str | None = None,
 ) -> RandomizedCells:
     """Randomize every cell of some columns; `epsilon` is that of one cell, and a row has one cell per column.
 
+    `epsilon` is a number, or {column: number}: a column that needs less protection keeps more of its values. A row has
+    the sum (theorem 3 for independent cells, and for any others under the neighbour relation of the account).
     `randomize_cells` defines the mechanism; the result estimates counts without bias. With a budget `ledger` (and the
-    `dataset`'s name there) the whole row's epsilon is reserved first, in the unit "row".
+    `dataset`'s name there) the whole row's epsilon is reserved first, in the unit "row". `row_dependence`: an upper
+    bound that you believe in on how much a row depends on all others; the account then states what follows for rows
+    that are not independent (`ReleaseLedger`).
 
     >>> import pandas as pd
     >>> shown = randomized_response(pd.DataFrame({"smokes": ["yes", "no"] * 50}), columns=["smokes"], epsilon=1)
@@ -155,17 +161,19 @@ def randomized_response(
     """
     table = table_to_release(data, columns=columns, domains=domains, ledger=ledger, dataset=dataset)
     require_randomizable(table, epsilon=epsilon, domains=domains)
-    cost = response_cost(epsilon=epsilon, columns=len(columns))
+    dependence = read_dependence(row_dependence)
+    cost = response_cost(epsilon=epsilon, columns=columns)
     with spending(cost, ledger=ledger, dataset=dataset, private=generator is None) as spent:
-        made = randomize_cells(table, epsilon=epsilon, domains=domains, generator=generator)
+        made = randomize_cells(table, epsilon=epsilon, domains=domains, row_dependence=dependence, generator=generator)
         spent.released(made.frequencies, account=made.ledger.to_dict())
     return made
 
 
-def response_cost(*, epsilon: Any, columns: int) -> Cost:
+def response_cost(*, epsilon: Any, columns: Sequence[str]) -> Cost:
     """Return what randomized response spends per row: the sum of the epsilons of its cells."""
-    each = cell_epsilon(epsilon)
-    return Cost(mechanism="randomized response", epsilon=each * columns, rho=columns * each**2 / 2)
+    each = cell_epsilons(epsilon, columns).values()
+    rho = sum((amount**2 for amount in each), Fraction(0)) / 2
+    return Cost(mechanism="randomized response", epsilon=sum(each, Fraction(0)), rho=rho)
 
 
 class RandomizedResponseMethod(DomainMethod):
@@ -177,7 +185,15 @@ class RandomizedResponseMethod(DomainMethod):
     @cached_property
     def cost(self) -> Cost:
         """The cost of a row: the sum of the epsilons of its cells."""
-        return response_cost(epsilon=self.options["epsilon"], columns=len(self.columns))
+        return response_cost(epsilon=self.options["epsilon"], columns=self.columns)
+
+    def require_policy(self) -> None:
+        """Refuse also a dependence of rows that is no number."""
+        super().require_policy()
+        try:
+            read_dependence(self.options.get("row_dependence"))
+        except ParameterError as problem:
+            raise PolicyError(f"anonymize: {problem}") from None
 
     def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], RandomizedCells]:
         """Refuse values outside their declared domain."""
@@ -190,9 +206,10 @@ def randomize_cells(
     *,
     epsilon: Any,
     domains: Mapping[str, Sequence[Any]] | None = None,
+    row_dependence: Any = None,
     generator: np.random.Generator | None = None,
 ) -> RandomizedCells:
-    """Replace every cell by k-ary randomized response with this epsilon for one cell.
+    """Replace every cell by k-ary randomized response with this epsilon for one cell, or with that of its column.
 
     A cell of a column with m values keeps its value with p = e^epsilon / (e^epsilon + m - 1), rounded down, and
     becomes each other value with (1 - p) / (m - 1). `domains` declares a column's values; without it, those that occur
@@ -200,14 +217,14 @@ def randomize_cells(
     system's secure source; a `generator` is for tests, and `private` is False then. A missing value is a value. Cost:
     one draw per cell.
     """
-    amount = cell_epsilon(epsilon)
+    amounts = cell_epsilons(epsilon, table.columns)
     known = require_randomizable(table, epsilon=epsilon, domains=domains)
     rows = np.repeat(np.arange(table.distinct), table.counts)
     keep, codes = {}, []
     for name in table.columns:
         positions = {key(value): code for code, value in enumerate(known[name])}
         to_domain = np.array([positions[key(value)] for value in table.dictionary(name)], dtype=np.int64)
-        keep[name] = keep_probability(float(amount), len(known[name]))
+        keep[name] = keep_probability(float(amounts[name]), len(known[name]))
         codes.append(
             randomize_codes(to_domain[table.column_codes(name)[rows]], len(known[name]), keep[name], generator)
         )
@@ -217,7 +234,7 @@ def randomize_cells(
         frequencies=FrequencyTable.from_columns(table.columns, codes, [known[n] for n in table.columns], ones),
         keep=keep,
         domains=known,
-        ledger=_ledger(keep, known, undeclared, private=generator is None),
+        ledger=_ledger(keep, known, undeclared, row_dependence=row_dependence, private=generator is None),
     )
 
 
@@ -225,17 +242,39 @@ def require_randomizable(
     table: FrequencyTable, *, epsilon: Any, domains: Mapping[str, Sequence[Any]] | None
 ) -> dict[str, tuple[Value, ...]]:
     """Return the domain of every column; raise, before budget is spent, if the table cannot be randomized."""
-    cell_epsilon(epsilon)
+    cell_epsilons(epsilon, table.columns)
     table.require_rows()
     table.require_one_row_a_person("randomized response")
     return {name: declared_domain(table, name, domains) for name in table.columns}
 
 
-def cell_epsilon(epsilon: Any) -> Fraction:
-    """Return the epsilon of one cell, exact; above 40 hardly any cell would change."""
-    amount = exact(epsilon, what="epsilon")
-    if not 0 < amount <= 40:
+def cell_epsilons(epsilon: Any, columns: Sequence[str]) -> dict[str, Fraction]:
+    """Return the epsilon of a cell of every column, exact; above 40 hardly any cell would change.
+
+    >>> cell_epsilons({"age": 1, "zip": 0.5}, ["age", "zip"])
+    {'age': Fraction(1, 1), 'zip': Fraction(1, 2)}
+    """
+    if not isinstance(epsilon, Mapping):
+        epsilon = dict.fromkeys(columns, epsilon)
+    for name in epsilon:
+        if name not in columns:
+            raise ParameterError(unknown_name("column in epsilon", str(name), columns))
+    lacking = [name for name in columns if name not in epsilon]
+    if lacking:
+        raise ParameterError(f"epsilon must also state that of a cell of {', '.join(map(repr, lacking))}")
+    amounts = {name: exact(epsilon[name], what="epsilon") for name in columns}
+    if not all(0 < amount <= 40 for amount in amounts.values()):
         raise ParameterError("epsilon of a cell must be above 0 and at most 40")
+    return amounts
+
+
+def read_dependence(row_dependence: Any) -> Fraction | None:
+    """Return the stated dependence of a row on all others, None if nothing is stated."""
+    if row_dependence is None:
+        return None
+    amount = exact(row_dependence, what="row_dependence")
+    if amount < 0:
+        raise ParameterError("row_dependence must be at least 0: the epsilon-dependence of a row and all other rows")
     return amount
 
 
@@ -316,7 +355,12 @@ def _numbers(length: int, generator: np.random.Generator | None) -> npt.NDArray[
 
 
 def _ledger(
-    keep: Mapping[str, Fraction], domains: Mapping[str, Sequence[Value]], undeclared: list[str], *, private: bool
+    keep: Mapping[str, Fraction],
+    domains: Mapping[str, Sequence[Value]],
+    undeclared: list[str],
+    *,
+    row_dependence: Any,
+    private: bool,
 ) -> ReleaseLedger:
     spent = {name: _cell_epsilon(keep[name], len(domains[name])) for name in keep}
     parts = tuple(
@@ -338,6 +382,7 @@ def _ledger(
         delta=0.0,
         assumptions=("the number of rows is public", *observed),
         private=private,
+        row_dependence=read_dependence(row_dependence),
     )
 
 

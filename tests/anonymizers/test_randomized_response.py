@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.randomized_response import (
     RandomizedCells,
     keep_probability,
@@ -18,9 +20,11 @@ from privacy_plugin.anonymizers.randomized_response import (
     randomize_codes,
     uniform_below,
 )
-from privacy_plugin.errors import BudgetError, ColumnError, ParameterError
+from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.zero_concentrated import exponential_rho, pure_rho, rho_within, zcdp_delta, zcdp_epsilon
+from tests import randomized_policies as policies
+from tests.oracles import dependence as oracle
 
 PEOPLE = pd.DataFrame({"smokes": ["yes", "no", "no"] * 40, "town": ["a", "b", "c", None] * 30})
 
@@ -186,3 +190,112 @@ def test_zcdp_of_pure_mechanisms() -> None:
     for wrong in ((-1, 0.1), (1, 0), (1, 1)):
         with pytest.raises(ParameterError):
             zcdp_epsilon(*wrong)
+
+
+weights = st.integers(1, 6)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    epsilons=st.tuples(st.sampled_from([0.1, 0.7, 2]), st.sampled_from([0.3, 1, 3])),
+    one=st.lists(weights, min_size=2, max_size=2),
+    other=st.lists(weights, min_size=3, max_size=3),
+)
+def test_every_column_has_its_own_epsilon(epsilons: tuple[float, float], one: list[int], other: list[int]) -> None:
+    """Theorem 3 by enumeration: an independent cell and (the release, all other cells) have the cell's epsilon."""
+    data = pd.DataFrame({"a": [0, 1, 0], "b": [0, 1, 2]})
+    found = pp.randomized_response(data, columns=["a", "b"], epsilon=dict(zip("ab", epsilons, strict=True)))
+    channels = [found.channel("a"), found.channel("b")]
+    stated = [part.epsilon for part in found.ledger.parts]
+    joint = {
+        (x, y): Fraction(p, sum(one)) * Fraction(q, sum(other)) for x, p in enumerate(one) for y, q in enumerate(other)
+    }
+    for part, (epsilon, spent) in enumerate(zip(epsilons, stated, strict=True)):
+        assert spent is not None
+        assert spent <= epsilon
+        factor = oracle.factor_of_a_part(joint, channels, part)
+        assert oracle.logarithm(factor) <= spent
+    row = [[p * q for p in one_row for q in other_row] for one_row in channels[0] for other_row in channels[1]]
+    assert oracle.logarithm(oracle.factor_without_prior(row)) <= found.ledger.epsilon_row <= sum(epsilons) + 1e-12
+    assert found.ledger.epsilon == max(stated)  # type: ignore[type-var]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(table=st.lists(weights, min_size=6, max_size=6), epsilon=st.sampled_from([0.2, 1, 2.5]))
+def test_dependent_rows_by_enumeration(table: list[int], epsilon: float) -> None:
+    """Theorem 4, corrected: for two dependent rows, the stated bound holds, and half of it can be needed."""
+    joint = {(n // 3, n % 3): Fraction(weight, sum(table)) for n, weight in enumerate(table)}
+    found = pp.randomized_response(pd.DataFrame({"a": [0, 1, 2]}), columns=["a"], epsilon=epsilon)
+    wide = found.channel("a")
+    narrow = pp.randomized_response(pd.DataFrame({"a": [0, 1]}), columns=["a"], epsilon=epsilon).channel("a")
+    prior = [sum(joint[x, y] for y in range(3)) for x in range(2)]
+    dependence = pp.epsilon_dependence([[joint[x, y] / prior[x] for y in range(3)] for x in range(2)], prior=prior)
+    assert dependence.with_prior is not None
+    stated = randomize_cells(
+        pp.frequency_table(pd.DataFrame({"a": [0, 1, 2]}), ["a"]), epsilon=epsilon, row_dependence=dependence.with_prior
+    ).ledger
+    assert stated.epsilon_dependent_rows is not None
+    for part in (0, 1):
+        factor = oracle.factor_of_a_part(joint, [narrow, wide], part)
+        assert oracle.logarithm(factor) <= stated.epsilon_dependent_rows + 1e-12
+    assert stated.epsilon_dependent_rows == pytest.approx(stated.epsilon_row + dependence.with_prior)
+
+
+def test_the_dependence_of_rows_is_stated_and_nothing_else_changes() -> None:
+    plain = pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1)
+    assert plain.ledger.epsilon_dependent_rows is None
+    assert "row_dependence" not in plain.ledger.to_dict()
+    found = pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, row_dependence="1/2")
+    assert found.keep == plain.keep
+    assert found.ledger.epsilon_row == plain.ledger.epsilon_row
+    stated = found.ledger.to_dict()
+    assert stated["row_dependence"] == 0.5
+    assert stated["epsilon_dependent_rows"] == pytest.approx(plain.ledger.epsilon_row + 0.5)
+    assert "1.5-dependent" in str(found.describe())
+    for wrong in (-1, "much", float("inf")):
+        with pytest.raises(ParameterError, match="row_dependence"):
+            pp.randomized_response(PEOPLE, columns=["smokes"], epsilon=1, row_dependence=wrong)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [
+        ({"smokes": 1}, "epsilon must also state that of a cell of 'town'"),
+        ({"smokes": 1, "town": 1, "twon": 1}, "unknown column in epsilon 'twon'"),
+        ({"smokes": 1, "town": 0}, "above 0 and at most 40"),
+    ],
+)
+def test_an_epsilon_for_each_column_is_checked(epsilon: dict[str, float], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        pp.randomized_response(PEOPLE, columns=["smokes", "town"], epsilon=epsilon)
+
+
+def test_a_policy_gives_every_column_its_epsilon(tmp_path: Path) -> None:
+    domains = {"sex": ["f", "m"], "zip": ["100", "101", "102"]}
+    method = {**policies.RESPONSE, "epsilon": {"sex": 0.25, "zip": 1}, "domains": domains, "row_dependence": 0.1}
+    policy = pp.Policy.from_dict(policies.policy_dict(anonymize=method))
+    ledger = policies.open_ledger()
+    result = anonymize(pd.DataFrame(policies.people()), policy=policy, ledger=ledger)
+    assert ledger.spent(dataset="visits", unit="row").epsilon == Fraction(5, 4)
+    account = result.to_dict()[policy.anonymizer.makes]["ledger"]
+    assert account["epsilon_row"] == pytest.approx(1.25)
+    assert account["epsilon_dependent_rows"] == pytest.approx(1.35)
+    assert [part["epsilon"] for part in account["parts"]] == pytest.approx([0.25, 1])
+    for wrong, words in (
+        ({"epsilon": {"sex": 1}}, "must also state that of a cell of 'zip'"),
+        ({"epsilon": {"sex": 1, "zop": 1}}, "column in epsilon"),
+        ({"epsilon": {"sex": 2, "zip": 1}}, "does not meet"),
+        ({"row_dependence": -1}, "row_dependence"),
+    ):
+        with pytest.raises(PolicyError, match=words):
+            pp.Policy.from_dict(policies.policy_dict(anonymize={**method, **wrong}))
+
+
+ONE_EPSILON = [policies.SYNTHESIZE, policies.EPSILON_SAFE, policies.ITEMSETS, policies.ITEMSET_COUNTS, policies.KRIMP]
+ONE_EPSILON += [{key: value for key, value in {**policies.SYNTHESIZE, "unit": "cell"}.items() if key != "delta"}]
+
+
+@pytest.mark.parametrize("given", ONE_EPSILON, ids=lambda given: given["method"])
+def test_methods_with_one_epsilon_refuse_several(given: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError, match="epsilon"):
+        pp.Policy.from_dict(policies.policy_dict(anonymize={**given, "epsilon": {"sex": 1, "zip": 1}}))

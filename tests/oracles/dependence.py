@@ -34,6 +34,23 @@ def factor_without_prior(channel: list[list[Fraction]]) -> Any:
     return max(ratio(one[s], other[s]) for one in channel for other in channel for s in range(len(one)))
 
 
+def factor_of_a_part(joint: dict[tuple[int, ...], Fraction], channels: list[list[list[Fraction]]], part: int) -> Any:
+    """Definition 1 for X_i and (Y, all other parts): each part goes through its channel; `joint`: P(x_1, ..., x_n)."""
+    outputs = [range(len(channel[0])) for channel in channels]
+    together: dict[Any, Fraction] = {}
+    alone: dict[int, Fraction] = {}
+    for x, p in joint.items():
+        alone[x[part]] = alone.get(x[part], Fraction(0)) + p
+        for y in product(*outputs):
+            chance = math.prod((channel[a][b] for channel, a, b in zip(channels, x, y, strict=True)), start=p)
+            key = (x[part], y, x[:part] + x[part + 1 :])
+            together[key] = together.get(key, Fraction(0)) + chance
+    others: dict[Any, Fraction] = {}
+    for (_, y, rest), chance in together.items():
+        others[y, rest] = others.get((y, rest), Fraction(0)) + chance
+    return max(ratio(together.get((x, *o), Fraction(0)), p * q) for x, p in alone.items() for o, q in others.items())
+
+
 def logarithm(number: Fraction) -> Decimal:
     """The natural logarithm to some fifty digits."""
     return (Decimal(number.numerator) / Decimal(number.denominator)).ln()
