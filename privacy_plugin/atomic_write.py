@@ -6,22 +6,28 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from privacy_plugin.locations import Location, ObjectPath, parse_location
 
-def write_atomically(path: str | Path, text: str, *, private: bool = False) -> None:
+
+def write_atomically(path: str | Location, text: str, *, private: bool = False) -> None:
     """Replace a file by a text; an error leaves the old file unchanged and no staging file.
 
     The content is on the disk before the name points to it, and the name before this function returns: after a power
     failure the file is the old one or the new one, never an empty one. A `private` file can be read by its owner only,
-    from its first byte on.
+    from its first byte on. In an object store, the rights of the bucket decide who can read it.
     """
-    staging = staging_path(Path(path))
+    target = parse_location(path)
+    if isinstance(target, ObjectPath):
+        target.write_text(text)
+        return
+    staging = staging_path(target)
     try:
         with open(os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if private else 0o666), "wb") as file:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
-        os.replace(staging, path)
-        sync_folder(Path(path).parent)
+        os.replace(staging, target)
+        sync_folder(target.parent)
     finally:
         with suppress(OSError):  # it was renamed, or never created
             staging.unlink()

@@ -61,6 +61,10 @@ class TooLargeError(PrivacyPluginError):
     """The exact computation would exceed a limit of time or memory."""
 
 
+class ObjectStoreError(OSError):
+    """An object store cannot be used; its text is a sentence of ours, without requests or credentials."""
+
+
 def describe_error(problem: BaseException) -> str:
     """Describe an error by its class or the operating system's text; its own message may quote data.
 
@@ -69,6 +73,8 @@ def describe_error(problem: BaseException) -> str:
     """
     if isinstance(problem, UnicodeError):
         return "the text is not UTF-8; convert it first (iconv -f ENCODING -t UTF-8)"
+    if isinstance(problem, ObjectStoreError):
+        return str(problem.strerror)
     if isinstance(problem, OSError) and problem.errno:
         return os.strerror(problem.errno)
     return type(problem).__name__

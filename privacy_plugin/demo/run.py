@@ -153,14 +153,16 @@ def _write_comparison(policy: Policy, place: Path, plan: Plan | LocalPlan, relea
         warehouse.dispose()
     path = released.certificate
     certificate = read_certificate(path) if path else None
-    return write_report(
-        place / "report.html",
+    written = place / "report.html"
+    write_report(
+        written,
         policy=policy,
         verdicts=verdicts,
         plan=plan,
         certificate=certificate,
         usefulness=useful,
     )
+    return written
 
 
 def _show_outcome(

@@ -27,18 +27,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from privacy_plugin.atomic_write import write_atomically
-from privacy_plugin.errors import CertificateError
+from privacy_plugin.errors import CertificateError, ObjectStoreError, ParameterError, describe_error
 from privacy_plugin.gate.keyring import Keyring, load_keyring
 from privacy_plugin.gate.signing import decode_base64, encode_envelope, seal
 from privacy_plugin.gate.verdict import Verdict, join_reasons
 from privacy_plugin.history.in_use import find_history
+from privacy_plugin.locations import Location, ObjectPath, parse_location
 from privacy_plugin.requirements.rules import HasRules, Rules
 from privacy_plugin.sources import Fingerprint, Source
 from privacy_plugin.sources.bundle import Bundle
+from privacy_plugin.text_files import read_text_file
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -426,33 +427,36 @@ def _versions() -> dict[str, str]:
     return versions
 
 
-def write_certificate(path: Path, certificate: Certificate) -> None:
+def write_certificate(path: Location, certificate: Certificate) -> None:
     """Write a certificate durably; raise CertificateError if that is not possible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, certificate.to_json())
     except OSError as problem:
-        message = f"cannot write the certificate to {str(path.parent)!r}: {type(problem).__name__}"
+        reason = describe_error(problem) if isinstance(problem, ObjectStoreError) else type(problem).__name__
+        message = f"cannot write the certificate to {str(path.parent)!r}: {reason}"
         raise CertificateError(message) from None
 
 
-def read_certificate(path: Path) -> Certificate:
+def read_certificate(path: Location) -> Certificate:
     """Read a certificate; raise CertificateError if it cannot be read."""
     try:
-        with open(path, encoding="utf-8") as file:
+        place = parse_location(path)
+        if isinstance(place, ObjectPath):
+            return Certificate.from_json(read_text_file(place, largest=_LARGEST))
+        with open(place, encoding="utf-8") as file:
             return Certificate.from_json(file.read(_LARGEST))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise CertificateError(
-            f"cannot read the certificate: {type(problem).__name__}; judge the table again"
-        ) from None
+    except (OSError, UnicodeDecodeError, ParameterError) as problem:
+        reason = describe_error(problem) if isinstance(problem, ObjectStoreError) else type(problem).__name__
+        raise CertificateError(f"cannot read the certificate: {reason}; judge the table again") from None
 
 
 class CertificateStore:
-    """The latest certificate of every dataset and partition, as files in a folder."""
+    """The latest certificate of every dataset and partition, as files in a folder or below a URL (s3://, gs://, az://)."""
 
-    def __init__(self, folder: str | Path, *, keys: Keyring | None = None) -> None:
+    def __init__(self, folder: str | Location, *, keys: Keyring | None = None) -> None:
         """Use the keys of the environment or of the key folder if none are given."""
-        self.folder = Path(folder)
+        self.folder = parse_location(folder)
         self._keys = keys
 
     @property
@@ -460,7 +464,7 @@ class CertificateStore:
         """The keys that are trusted; a release needs no private key."""
         return load_keyring() if self._keys is None else self._keys
 
-    def path(self, dataset: str, partition: str | None = None) -> Path:
+    def path(self, dataset: str, partition: str | None = None) -> Location:
         """Return the file of a dataset and partition, named by a hash, because names may contain any character."""
         name = hashlib.sha256(json.dumps([dataset, partition]).encode()).hexdigest()[:16]
         readable = "".join(c if c.isalnum() else "-" for c in dataset)[:40]
@@ -475,7 +479,11 @@ class CertificateStore:
     def find(self, dataset: str, partition: str | None = None) -> Certificate | None:
         """Return the latest certificate, or None if there is none."""
         path = self.path(dataset, partition)
-        return read_certificate(path) if os.path.lexists(path) else None
+        try:
+            exists = path.is_file() if isinstance(path, ObjectPath) else os.path.lexists(path)
+        except OSError as problem:
+            raise CertificateError(f"cannot read the certificate: {describe_error(problem)}") from None
+        return read_certificate(path) if exists else None
 
     def require_open(self, policy: HasRules, *, partition: str | None = None) -> Certificate:
         """Return the latest certificate; raise unless it is valid and passed. No data is read."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +41,7 @@ from privacy_plugin.generalization.unknown_values import (
     unknown_lines,
 )
 from privacy_plugin.generalization.wishes import describe_wishes, read_purpose
+from privacy_plugin.locations import Location
 from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.requirements.specification import hierarchy_from_specification
 from privacy_plugin.sources import Source, open_source
@@ -438,7 +438,7 @@ class LocalPlan:
         if self.losses_without_wishes:
             yield "wishes", describe_wishes(self.column_losses, self.losses_without_wishes)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Location) -> None:
         """Write the plan to a file, whole or not at all; only its owner can read it, because it holds values."""
         write_atomically(path, json.dumps(self.to_dict()), private=True)
 

@@ -37,6 +37,7 @@ from privacy_plugin.generalization.unknown_values import (
     require_unknown,
     unknown_lines,
 )
+from privacy_plugin.locations import Location
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
 from privacy_plugin.requirements.specification import hierarchy_from_specification
@@ -388,7 +389,7 @@ class Plan:
         found = "this plan meets the policy but is not known to be the best"
         return f"{self.search}; {best if self.exact else found}"
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Location) -> None:
         """Write the plan to a file, whole or not at all."""
         write_atomically(path, json.dumps(self.to_dict(), indent=2))
 
@@ -435,7 +436,7 @@ class Plan:
         return hierarchy.values
 
 
-def load_plan(path: str | Path) -> "Plan | LocalPlan":
+def load_plan(path: str | Location) -> "Plan | LocalPlan":
     """Read a plan that `Plan.save` or `LocalPlan.save` wrote."""
     try:
         given = json.loads(read_text_file(path))

@@ -9,10 +9,11 @@ import dagster as dg
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.base import Anonymized
 from privacy_plugin.description import ColumnLevel
+from privacy_plugin.locations import Location
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import KeptDeal
-from privacy_plugin.orchestration.resources import file_name, open_history, open_ledger
+from privacy_plugin.orchestration.resources import file_name, location_metadata, open_history, open_ledger
 from privacy_plugin.orchestration.standard_arguments import AssetArguments
 from privacy_plugin.orchestration.upstream import Asset, build_population
 from privacy_plugin.policy.policy import Policy
@@ -76,7 +77,7 @@ def build_anonymized_asset(
         if result.plan is not None:
             path = getattr(run.resources, certificates).plan_path(run.key, run.partition)
             result.plan.save(path)
-            saved["plan"] = dg.MetadataValue.path(str(path))
+            saved["plan"] = location_metadata(path)
         if deal is not None:
             deal.record({name: fact for name, fact in result.describe().facts.items() if isinstance(fact, int | float)})
         catalog = catalog_metadata(
@@ -106,7 +107,7 @@ def build_anonymized_asset(
     )
 
 
-def _kept_deal(run: AssetRun, policy: Policy, folder: Path) -> KeptDeal | None:
+def _kept_deal(run: AssetRun, policy: Policy, folder: Location) -> KeptDeal | None:
     """Return the record of what the asset made; frames have none: an asset does not read what it stored last."""
     if run.target is None:
         return None

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict, join_reasons
+from privacy_plugin.locations import Location
 from privacy_plugin.metrics.measurement import plain
+from privacy_plugin.orchestration.resources import location_metadata
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.requirements.requirement import Finding, Requirement, format_value
 
@@ -74,12 +75,12 @@ def check_results(
 
 
 def evidence_metadata(
-    verdict: Verdict, certificate: Certificate, *, certificate_path: Path, report: Mapping[str, Any]
+    verdict: Verdict, certificate: Certificate, *, certificate_path: Location, report: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the metadata that all results of a gate share."""
     found: dict[str, Any] = {
         **report,
-        "certificate" if certificate.passed else "refusal": dg.MetadataValue.path(str(certificate_path)),
+        "certificate" if certificate.passed else "refusal": location_metadata(certificate_path),
         "policy digest": verdict.policy_digest,
     }
     if verdict.notes:

@@ -9,17 +9,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.errors import CertificateError, ColumnError, SourceError
+from privacy_plugin.locations import Location
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle
 
 
-def released_deal_path(folder: Path, policy: Policy, partition: str | None) -> Path:
+def released_deal_path(folder: Location, policy: Policy, partition: str | None) -> Location:
     """Return the file that records the released pair of a dataset and partition."""
     name = hashlib.sha256(json.dumps([policy.dataset, partition]).encode()).hexdigest()[:16]
     return folder / f"released-{name}.json"
@@ -31,7 +31,7 @@ _INTERSECT = {
 }
 
 
-def require_first_deal(folder: Path, policy: Policy, pair: Source, *, partition: str | None) -> None:
+def require_first_deal(folder: Location, policy: Policy, pair: Source, *, partition: str | None) -> None:
     """Raise CertificateError if another deal or repair of this dataset was released before, else record this one.
 
     It is recorded before the tables are put in place: if that fails, only this one can be released.
@@ -52,7 +52,7 @@ def require_first_deal(folder: Path, policy: Policy, pair: Source, *, partition:
 class KeptDeal:
     """The pair or the repaired table that an asset wrote last, with what it was made from."""
 
-    def __init__(self, path: Path, policy: Policy, source: Source, tables: Mapping[str, Any]) -> None:
+    def __init__(self, path: Location, policy: Policy, source: Source, tables: Mapping[str, Any]) -> None:
         """`path` is the record; `tables` are the tables that the asset writes: of a bundle all, else one."""
         self._path, self._policy, self._source = path, policy, source
         self._tables = tables
@@ -95,7 +95,7 @@ class KeptDeal:
         write_atomically(self._path, json.dumps(content))
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Location) -> dict[str, Any] | None:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

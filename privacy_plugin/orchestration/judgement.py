@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -13,6 +12,7 @@ from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, load_plan
+from privacy_plugin.locations import Location
 from privacy_plugin.orchestration.check_results import GREAT_EXPECTATIONS
 from privacy_plugin.orchestration.error_redaction import redact_errors, redacted_message
 from privacy_plugin.orchestration.resources import CertificateStoreResource
@@ -27,8 +27,8 @@ class Judgement:
 
     verdict: Verdict
     certificate: Certificate
-    certificate_path: Path
-    report_path: Path | None
+    certificate_path: Location
+    report_path: Location | None
     report_problem: str | None = None
 
 
@@ -69,7 +69,7 @@ def _judge(
     read: Callable[[], tuple[Any, Any]],
     partition: str | None,
     opened: Callable[[], AbstractContextManager[Any]],
-    plan_path: Callable[[], Path],
+    plan_path: Callable[[], Location],
 ) -> tuple[Verdict, tuple[Any, Any]]:
     """Return the verdict, and what was read: the data and its population or original."""
     try:
@@ -111,7 +111,7 @@ def _write_report(
     certificate: Certificate,
     certificates: CertificateStoreResource,
     tables: tuple[Any, Any],
-) -> tuple[Path | None, str | None]:
+) -> tuple[Location | None, str | None]:
     """Write the report; a failure here does not change the verdict, because the release does not depend on it.
 
     Where the gate reads the original of the judged table, the report also shows what is left of it.
@@ -138,7 +138,7 @@ def _write_report(
     return path, None
 
 
-def load_saved_plan(path: Path) -> Plan | LocalPlan | None:
+def load_saved_plan(path: Location) -> Plan | LocalPlan | None:
     """Return the saved plan of the judged asset, or None if there is none that can be read."""
     try:
         return load_plan(path) if path.exists() else None

@@ -14,11 +14,17 @@ from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.generalization.region_population import count_by_plan
 from privacy_plugin.history.recording import recording
+from privacy_plugin.locations import Location
 from privacy_plugin.orchestration.asset_builder import AssetRun, MadeAsset, build_asset
 from privacy_plugin.orchestration.catalog import catalog_metadata
 from privacy_plugin.orchestration.deals import require_first_deal
 from privacy_plugin.orchestration.judgement import load_saved_plan
-from privacy_plugin.orchestration.resources import CertificateStoreResource, open_history, open_ledger
+from privacy_plugin.orchestration.resources import (
+    CertificateStoreResource,
+    location_metadata,
+    open_history,
+    open_ledger,
+)
 from privacy_plugin.orchestration.standard_arguments import AssetArguments, with_gate_tag
 from privacy_plugin.orchestration.upstream import Asset, asset_key, build_population
 from privacy_plugin.policy.policy import Policy
@@ -83,7 +89,7 @@ def build_release_asset(
         resource: CertificateStoreResource = getattr(run.resources, certificates)
         store = resource.store(run.reads.key)
         store.require_open(loaded, partition=run.partition)
-        covering: list[tuple[Certificate, Path]] = []
+        covering: list[tuple[Certificate, Location]] = []
 
         with (
             open_ledger(run.resources, needed_ledger),
@@ -152,10 +158,12 @@ def _open_verdict_inputs(
         yield reopen(run.source) if rules.unit else None, count_by_plan(population, plan)
 
 
-def _metadata(certificate: Certificate, path: Path, resource: CertificateStoreResource, report: Path) -> dict[str, Any]:
+def _metadata(
+    certificate: Certificate, path: Location, resource: CertificateStoreResource, report: Location
+) -> dict[str, Any]:
     content = certificate.content
     return {
-        "certificate": dg.MetadataValue.path(str(path)),
+        "certificate": location_metadata(path),
         "fingerprint": str(content["fingerprint"]["digest"]),
         "policy digest": str(content["policy_digest"]),
         "judged at": str(content["judged_at"]),

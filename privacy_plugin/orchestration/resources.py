@@ -19,6 +19,7 @@ from privacy_plugin.history import ReleaseHistory
 from privacy_plugin.history.in_use import HISTORY_VARIABLE, using_history
 from privacy_plugin.ledger import BudgetLedger
 from privacy_plugin.ledger.in_use import LEDGER_VARIABLE, using_ledger
+from privacy_plugin.locations import Location, ObjectPath, parse_location
 from privacy_plugin.sources import SqlTable, sql_table
 from privacy_plugin.sources.sql.connections import find_database_path, parse_url
 from privacy_plugin.sources.sql.dialect import MODULES, dialect_named, dialect_of
@@ -178,7 +179,7 @@ _LONGEST_NAME = 80
 
 
 class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-arg]
-    """A folder for certificates, reports and plans.
+    """A folder for certificates, reports and plans: of this machine, or of an object store (s3://, gs://, az://).
 
     Every gate has its own certificates, so that two gates of one dataset (original and generalized) do not overwrite
     each other's verdicts. Checks sign with PRIVACY_PLUGIN_KEY or a key of the user's key folder, never a value of this
@@ -187,7 +188,7 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
     could name any environment variable, the signing key included.
     """
 
-    folder: str = Field(default=DEFAULT_FOLDER, description="Folder for certificates, reports and plans")
+    folder: str = Field(default=DEFAULT_FOLDER, description="Folder or URL for certificates, reports and plans")
     reports_url: str = Field(
         default="",
         description=f"URL that serves the reports folder; default: {REPORTS_VARIABLE}",
@@ -208,34 +209,36 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         """Return the certificates of the gate of one asset."""
         return CertificateStore(self._root / "certificates" / file_name(gate))
 
-    def report_path(self, gate: dg.AssetKey, partition: str | None = None) -> Path:
+    def report_path(self, gate: dg.AssetKey, partition: str | None = None) -> Location:
         """Return the path of a gate's report."""
         return self._subfolder("reports") / f"{file_name(gate, partition)}.html"
 
-    def report_metadata(self, path: Path) -> dict[str, Any]:
+    def report_metadata(self, path: Location) -> dict[str, Any]:
         """Return the Dagster metadata of a report: its path, and a link or how to get one.
 
         Browsers do not follow links from Dagster's pages to local files, so that a link needs a URL.
         """
-        file = {"report file": dg.MetadataValue.path(str(path))}
+        file = {"report file": location_metadata(path)}
         url = self.reports_url or os.environ.get(REPORTS_VARIABLE, "")
         if url:
             return {"report": dg.MetadataValue.url(f"{url.rstrip('/')}/{path.name}"), **file}
+        if isinstance(path, ObjectPath):
+            return {"report": location_metadata(path)}
         advice = f"open the report file in a browser; for a link here, serve its folder and set {REPORTS_VARIABLE}"
         return {"report": dg.MetadataValue.text(advice), **file}
 
-    def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Path:
+    def plan_path(self, asset: dg.AssetKey, partition: str | None = None) -> Location:
         """Return the path of the plan of an asset; the folder is private, because local plans hold values."""
         return self._subfolder("plans", mode=0o700) / f"{file_name(asset, partition)}.json"
 
     @property
-    def deals_folder(self) -> Path:
+    def deals_folder(self) -> Location:
         """The private folder with the records of deals (see `deals`)."""
         return self._subfolder("deals", mode=0o700)
 
     def release_certificate_path(
         self, release: dg.AssetKey, certificate: Certificate, partition: str | None = None
-    ) -> Path:
+    ) -> Location:
         """Return where the certificate of a release is written before the release; the name contains the fingerprint.
 
         If the process ends between the two, the old release and its certificate are still there, and the new
@@ -246,15 +249,20 @@ class CertificateStoreResource(dg.ConfigurableResource):  # type: ignore[type-ar
         return self._subfolder("releases") / name
 
     @property
-    def _root(self) -> Path:
+    def _root(self) -> Location:
         require_not_overridden(self._overridden, "folder of certificates and reports")
-        return Path(self.folder).absolute()
+        return parse_location(self.folder).absolute()
 
-    def _subfolder(self, name: str, *, mode: int = 0o777) -> Path:
+    def _subfolder(self, name: str, *, mode: int = 0o777) -> Location:
         self._root.mkdir(parents=True, exist_ok=True)
         folder = self._root / name
         folder.mkdir(exist_ok=True, mode=mode)
         return folder
+
+
+def location_metadata(path: Location) -> dg.MetadataValue[Any]:
+    """Return a location as Dagster shows it: an object of a store as a URL."""
+    return dg.MetadataValue.url(str(path)) if isinstance(path, ObjectPath) else dg.MetadataValue.path(str(path))
 
 
 def file_name(key: dg.AssetKey, partition: str | None = None) -> str:

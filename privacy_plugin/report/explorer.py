@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -12,19 +11,20 @@ import yaml
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.values import Value, label
 from privacy_plugin.generalization.exploration import Exploration
+from privacy_plugin.locations import Location
 from privacy_plugin.report.page import write_page
 
 _EXAMPLES = 6
 
 
 def write_explorer(
-    path: str | Path,
+    path: str | Location,
     explored: Exploration,
     *,
     dataset: str,
     hierarchies: Mapping[str, Hierarchy],
     values: Mapping[str, Sequence[Value]] | None = None,
-) -> Path:
+) -> Location:
     """Write the page; `values`, the values of the columns, are given only if the page may show them."""
     heights = [hierarchies[name].height for name in explored.columns]
     labels = None

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from pathlib import Path
 
 from privacy_plugin.anonymizers.base import AnonymizerResult
 from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.errors import ParameterError, describe_error
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.locations import Location, parse_location
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.report.banner import banner, clauses, overview
 from privacy_plugin.report.changes import changes
@@ -81,7 +81,7 @@ def html_page(heading: str, body: Iterable[Child]) -> str:
 
 
 def write_report(
-    path: str | Path,
+    path: str | Location,
     *,
     policy: Policy,
     verdicts: Sequence[tuple[str, Verdict]],
@@ -89,7 +89,7 @@ def write_report(
     certificate: Certificate | None = None,
     title: str | None = None,
     usefulness: Usefulness | None = None,
-) -> Path:
+) -> Location:
     """Write the report to a file, whole or not at all, and return its path."""
     page = render_report(
         policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title, usefulness=usefulness
@@ -97,9 +97,9 @@ def write_report(
     return write_page(path, page)
 
 
-def write_page(path: str | Path, page: str) -> Path:
+def write_page(path: str | Location, page: str) -> Location:
     """Write a page to a file, whole or not at all, and return its path."""
-    target = Path(path)
+    target = parse_location(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(target, page)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.locations import Location
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.metrics.usability.score import Usability
 from privacy_plugin.report.banner import chip
@@ -83,7 +83,7 @@ def fact_rows(outcomes: Sequence[PolicyOutcome]) -> list[tuple[str, list[str]]]:
     return [(name, [each.get(name, "-") for each in facts]) for name in names]
 
 
-def write_comparison(path: str | Path, outcomes: Sequence[PolicyOutcome], *, dataset: str) -> Path:
+def write_comparison(path: str | Location, outcomes: Sequence[PolicyOutcome], *, dataset: str) -> Location:
     """Write the comparison as one HTML page without network access and without values of the table."""
     heads = ["", *(outcome.name for outcome in outcomes)]
     rows: list[list[Child]] = [["the gate", *([_status(outcome)] for outcome in outcomes)]]
