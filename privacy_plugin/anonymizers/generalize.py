@@ -7,10 +7,17 @@ from typing import Any, Literal
 
 from privacy_plugin.anonymizers.base import Anonymized, Progress, RecodingMethod, Request
 from privacy_plugin.anonymizers.continued_release import release_together, require_continuing
+from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.generalization.generalize import generalize
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
-from privacy_plugin.generalization.shaped_classes import OBSERVED_NOTE, SEARCH_NOTE, looks_at_values
+from privacy_plugin.generalization.shaped_classes import (
+    OBSERVED_NOTE,
+    SEARCH_NOTE,
+    looks_at_values,
+    require_choosable,
+    require_ladder,
+)
 from privacy_plugin.sources import Source
 
 _RELEASES = inspect.Parameter(
@@ -73,6 +80,17 @@ class GeneralizingMethod(RecodingMethod):
             "count": self.rules.count,
             "progress": progress,
         }
+
+    def require_policy(self) -> None:
+        """Refuse also what does not go with classes that follow from the quasi-identifiers alone."""
+        super().require_policy()
+        choose_by, ladder = self.options.get("choose_by", "everything"), self.options.get("k")
+        try:
+            if choose_by == "quasi_identifiers":
+                require_choosable(self.aims, self.hierarchies, self.options.get("useful_for"))
+            require_ladder(ladder, self.aims, choose_by)
+        except ParameterError as problem:
+            raise PolicyError(f"anonymize: {problem}") from None
 
     @property
     def notes(self) -> tuple[str, ...]:

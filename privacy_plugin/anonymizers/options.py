@@ -20,7 +20,7 @@ def read_option(name: str, value: Any, option: inspect.Parameter, columns: Seque
     """Return the checked value of an option; `columns` are the released ones."""
     if value is None and option.default is None:
         return None
-    reader = _READERS.get(name)
+    reader = _ladder if option.annotation == (Sequence[int] | None) else _READERS.get(name)
     if reader is not None:
         return reader(name, value, columns)
     choices = _choices(option.annotation)
@@ -95,6 +95,13 @@ def _whole(name: str, value: Any, _: Sequence[str]) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or value < 2:
         raise ParameterError(f"{name} must be a whole number of at least 2, not {value!r}")
     return value
+
+
+def _ladder(name: str, value: Any, columns: Sequence[str]) -> Any:
+    """Return class sizes to try in turn."""
+    if not isinstance(value, list | tuple) or not value:
+        raise ParameterError(f"{name} must be a list of class sizes to try in turn, such as [5, 10, 25, 50]")
+    return [_whole(f"a class size in {name}", size, columns) for size in value]
 
 
 def _column(name: str, value: Any, columns: Sequence[str]) -> Any:

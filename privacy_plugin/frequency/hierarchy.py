@@ -143,10 +143,16 @@ class Levels:
 
 
 class TableHierarchy(Hierarchy):
-    """A hierarchy that lists every value, as `value;level1;...;*` files do."""
+    """A hierarchy that lists every value, as `value;level1;...;*` files do.
 
-    def __init__(self, paths: Mapping[Value, Sequence[Value]]) -> None:
+    `learned_from`: the column whose values shaped its groups, None where no data did.
+    """
+
+    def __init__(self, paths: Mapping[Value, Sequence[Value]], *, learned_from: str | None = None) -> None:
         """Take the path of each value through levels 1 and up; all paths need the same length."""
+        if learned_from is not None and not isinstance(learned_from, str):
+            raise HierarchyError("a learned hierarchy must name the column it was learned from")
+        self.learned_from = learned_from
         heights = {len(path) for path in paths.values()}
         if not paths or len(heights) != 1:
             given = f"between {min(heights)} and {max(heights)}" if heights else "no values"
@@ -199,7 +205,10 @@ class TableHierarchy(Hierarchy):
     def specification(self) -> dict[str, Any]:
         """Return the hierarchy as plain data: one line for each value, in an order independent of the input."""
         lines = [[value, *self._paths[_lookup(value)]] for value in sorted(self._values, key=_lookup)]
-        return {"table": [[None if item is None else label(item) for item in line] for line in lines]}
+        table = [[None if item is None else label(item) for item in line] for line in lines]
+        if self.learned_from is not None:
+            return {"learned": {"from": self.learned_from, "table": table}}
+        return {"table": table}
 
     def path(self, value: Value) -> tuple[Value, ...] | None:
         """Return the path of a value; 39, 39.0 and "39" have the same path, and so have true and "True"."""

@@ -291,10 +291,12 @@ def _require_format(given: object) -> None:
         raise ParameterError("format must hold %d, %m and %Y once each, may hold %H, %M and %S, such as %d.%m.%Y")
 
 
-def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED) -> TableHierarchy:
+def tree_hierarchy(
+    tree: Mapping[str, object] | Sequence[object], *, root: str = SUPPRESSED, learned_from: str | None = None
+) -> TableHierarchy:
     """Build a hierarchy from nested groups; shallow branches repeat their last group.
 
-    A tree that names its root gets no second one.
+    A tree that names its root gets no second one. `learned_from`: the column whose values shaped the groups, if any.
 
     >>> tree = {"respiratory": ["flu", "cold"], "chronic": {"heart": ["angina"]}}
     >>> diseases = tree_hierarchy(tree)
@@ -310,7 +312,7 @@ def tree_hierarchy(tree: Mapping[str, object] | Sequence[object], *, root: str =
             raise HierarchyError("a value occurs more than once in the tree")
         lowest_first = groups[::-1] if groups else (root,)
         paths[leaf] = (lowest_first[0],) * (depth - len(groups)) + groups[::-1] + (root,)
-    return TableHierarchy(paths)
+    return TableHierarchy(paths, learned_from=learned_from)
 
 
 def _leaves(tree: object, groups: tuple[str, ...]) -> list[tuple[Value, tuple[str, ...]]]:

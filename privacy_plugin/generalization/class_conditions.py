@@ -20,7 +20,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privacy_plugin.frequency.table import Dictionary
-from privacy_plugin.metrics.class_rules import ClassCondition, ClassLimit, ClassRule, Closeness, Presence
+from privacy_plugin.metrics.class_rules import (
+    ClassCondition,
+    ClassLimit,
+    ClassRule,
+    Closeness,
+    DistinctDiversity,
+    Presence,
+)
 from privacy_plugin.requirements.limits import Limit
 from privacy_plugin.requirements.requirement import Requirement
 
@@ -59,6 +66,14 @@ class ClassConditions:
         """Whether class sizes and presence in a population are all that is required."""
         return all(
             condition is not None and (condition.is_size or isinstance(condition.rule, Presence))
+            for condition in self.conditions
+        )
+
+    @property
+    def inherited(self) -> bool:
+        """Whether rows in a class that passes stay in one when classes merge, so that suppression only falls."""
+        return all(
+            condition is not None and (condition.is_size or isinstance(condition.rule, DistinctDiversity))
             for condition in self.conditions
         )
 

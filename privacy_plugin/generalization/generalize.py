@@ -17,10 +17,13 @@ from privacy_plugin.generalization.shaped_classes import (
     CHOICES,
     SEARCH_NOTE,
     ChooseBy,
+    climb,
     deciding_requirements,
+    ladder_note,
     looks_at_values,
     require_checked,
     require_choosable,
+    require_ladder,
     shaped_note,
 )
 from privacy_plugin.generalization.suppression import require_share, rows_without
@@ -52,6 +55,7 @@ def generalize(
     search: Search = "best",
     approximation: Approximation | None = None,
     choose_by: ChooseBy = "everything",
+    k: Sequence[int] | None = None,
     unknown: Unknown = "refuse",
     progress: Progress | None = None,
     reveal: bool = False,
@@ -69,7 +73,8 @@ def generalize(
     HierarchyError with the columns and numbers of rows (and the values with `reveal`); `suppress` leaves their rows
     out, counted as suppressed; `top` writes `*` for those values, and their column becomes text on every level.
     `choose_by="quasi_identifiers"`: levels and suppression follow from the quasi-identifiers and class sizes alone, all
-    other requirements are only checked on what is released; so the plan tells nothing about sensitive values.
+    other requirements are only checked on what is released; so the plan tells nothing about sensitive values. `k`:
+    class sizes to try in turn then, until the classes of one pass; what was refused before is stated.
 
     One compiled walk over the lattice counts the classes that fail a metric's class rule at every node. The nodes that
     remain are evaluated by all requirements, by rising loss, until the next bound on the loss is not below the best
@@ -108,7 +113,8 @@ def generalize(
     if choose_by not in CHOICES:
         raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {choose_by!r}")
     if choose_by == "quasi_identifiers":
-        require_choosable(requirements)
+        require_choosable(requirements, hierarchies)
+    require_ladder(k, requirements, choose_by)
     require_unknown(unknown)
     if reveal and unknown == "refuse":
         require_covered(data, hierarchies)
@@ -125,38 +131,47 @@ def generalize(
         count=count,
         unknown=unknown,
     )
-    deciding = replace(
-        lattice,
-        requirements=deciding_requirements(lattice.requirements, choose_by),
-        taken_as_monotone=approximation is not None,
-    )
-    found = search_best(deciding, progress) if search == "best" else search_chain(deciding, progress)
-    if found is None and approximation is not None and not deciding.monotone:
-        raise InfeasibleError(
-            f"the most general table fails: {why_top_fails(deciding)}. With approximation={approximation!r} all others "
-            "are taken to fail too; leave it out to evaluate them"
+
+    def attempt(asked: tuple[Requirement, ...]) -> Plan:
+        sized = replace(lattice, requirements=asked)
+        deciding = replace(
+            sized,
+            requirements=deciding_requirements(asked, choose_by),
+            taken_as_monotone=approximation is not None,
         )
-    if found is None:
-        raise infeasible(deciding, unit)
-    if choose_by == "quasi_identifiers" and isinstance(lattice, PeopleLattice):
-        assert isinstance(deciding, PeopleLattice)
-        lattice.require_checked(found.best.node, deciding.suppressed_people(found.best.node))
-    elif choose_by == "quasi_identifiers":
-        generalized, failing = deciding.failing_classes(found.best.node)
-        released = rows_without(generalized, failing, lattice.columns)
-        require_checked(lattice.requirements, released, lattice.roles, lattice.hierarchies)
-    trade_off = _cheap_trade_off(deciding) if search == "best" else ()
-    plan = _plan(
-        lattice,
-        found,
-        unit=unit,
-        count=count,
-        trade_off=trade_off,
-        max_suppression=max_suppression,
-        unknown=unknown,
-    )
-    looked = choose_by == "everything" and looks_at_values(requirements)
-    return replace(plan, choose_by=choose_by, notes=_shaped_notes(lattice, found, progress) if looked else ())
+        found = search_best(deciding, progress) if search == "best" else search_chain(deciding, progress)
+        if found is None and approximation is not None and not deciding.monotone:
+            raise InfeasibleError(
+                f"the most general table fails: {why_top_fails(deciding)}. With approximation={approximation!r} all "
+                "others are taken to fail too; leave it out to evaluate them"
+            )
+        if found is None:
+            raise infeasible(deciding, unit)
+        if choose_by == "quasi_identifiers" and isinstance(sized, PeopleLattice):
+            assert isinstance(deciding, PeopleLattice)
+            sized.require_checked(found.best.node, deciding.suppressed_people(found.best.node))
+        elif choose_by == "quasi_identifiers":
+            generalized, failing = deciding.failing_classes(found.best.node)
+            released = rows_without(generalized, failing, lattice.columns)
+            require_checked(asked, released, lattice.roles, lattice.hierarchies)
+        trade_off = _cheap_trade_off(deciding) if search == "best" else ()
+        plan = _plan(
+            sized,
+            found,
+            unit=unit,
+            count=count,
+            trade_off=trade_off,
+            max_suppression=max_suppression,
+            unknown=unknown,
+        )
+        looked = choose_by == "everything" and looks_at_values(requirements)
+        return replace(plan, choose_by=choose_by, notes=_shaped_notes(lattice, found, progress) if looked else ())
+
+    plan, refused = climb(lattice.requirements, k, attempt)
+    if not refused:
+        return plan
+    size = max(least_size(one) or 1 for one in plan.requirements)
+    return replace(plan, refused_sizes=refused, notes=(*plan.notes, ladder_note(refused, size)))
 
 
 def _shaped_notes(lattice: Lattice, found: Found, progress: Progress | None) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Local generalization: every class gets the most specific labels that meet the requirements, not one level for all."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +24,13 @@ from privacy_plugin.generalization.shaped_classes import (
     CHOICES,
     OBSERVED_NOTE,
     ChooseBy,
+    FailedCheckError,
+    climb,
     deciding_requirements,
+    ladder_note,
     looks_at_values,
     require_choosable,
+    require_ladder,
     shaped_note,
 )
 from privacy_plugin.generalization.unknown_values import Unknown, require_unknown
@@ -56,6 +61,7 @@ def generalize_locally(
     useful_for: Mapping[str, Any] | None = None,
     labels: Labels = "hierarchy",
     choose_by: ChooseBy = "everything",
+    k: Sequence[int] | None = None,
     uncovered: Uncovered = "refuse",
     unknown: Unknown = "refuse",
     keep: Mapping[str, int] | None = None,
@@ -77,9 +83,10 @@ def generalize_locally(
     of these wishes a second search without them shows what they gained and cost. `labels="observed"` describes a class
     by its smallest and largest number or by the list of its values instead of the hierarchy's labels: less loss, but
     it tells which values occur. `choose_by="quasi_identifiers"`: regions follow from the quasi-identifiers and class
-    sizes alone, all other requirements are only checked; the plan then tells nothing about sensitive values.
-    `uncovered`: what applying the plan does with rows that no region covers. `unknown`: what is done with values that
-    a hierarchy does not cover, as for `generalize`. `progress` gets a text with the percentage that is done. An error
+    sizes alone, all other requirements are only checked; the plan then tells nothing about sensitive values. `k`: class
+    sizes that are tried in turn then, until the classes of one pass; what was refused before is stated.
+    `uncovered`: what applying the plan does with rows that no region covers. `unknown`: what is done with values that a
+    hierarchy does not cover, as for `generalize`. `progress` gets a text with the percentage that is done. An error
     about values that are not covered lists them only with `reveal`.
 
     Deterministic; the order of rows does not matter. The result is a heuristic: no guarantee of the least loss. Cost:
@@ -98,13 +105,9 @@ def generalize_locally(
     source = open_source(data)
     purpose = None if useful_for is None else read_purpose(useful_for, source.columns)
     predicts = None if purpose is None else purpose.get("predict")
-    if choose_by == "quasi_identifiers" and predicts is not None and predicts not in hierarchies:
-        raise ParameterError(
-            "choose_by='quasi_identifiers' does not go with useful_for: {predict: ...} of another column: the regions "
-            "would follow from its values. Use choose_by='everything', or count"
-        )
     if choose_by == "quasi_identifiers":
-        require_choosable(requirements)
+        require_choosable(requirements, hierarchies, purpose)
+    require_ladder(k, requirements, choose_by)
     require_unknown(unknown)
     if reveal and unknown == "refuse":
         require_covered(data, hierarchies)
@@ -124,12 +127,17 @@ def generalize_locally(
     require_one_group_a_person(lattice.table, unit)
     rows = lattice.unknown
     assert rows is not None
-    _require_feasible(lattice, keep, unit)
     if purpose is not None:
         favoured = purpose_weights(source, purpose, tuple(hierarchies))
         weights = {name: weights.get(name, 1.0) * favour for name, favour in favoured.items()}
-    job = _Job.start(lattice, weights, keep, labels == "observed", choose_by, progress)
-    outcome = job.search() or job.one_level_for_all(unit)
+
+    def attempt(asked: tuple[Requirement, ...]) -> tuple[_Job, _Outcome]:
+        sized = replace(lattice, requirements=asked)
+        _require_feasible(sized, keep, unit)
+        job = _Job.start(sized, weights, keep, labels == "observed", choose_by, progress)
+        return job, job.search() or job.one_level_for_all(unit)
+
+    (job, outcome), refused = climb(lattice.requirements, k, attempt)
     without = job.without_wishes(unit)
     looked = choose_by == "everything" and (
         looks_at_values(requirements) or (predicts is not None and predicts not in hierarchies)
@@ -137,11 +145,13 @@ def generalize_locally(
     notes: tuple[str, ...] = (OBSERVED_NOTE,) if labels == "observed" else ()
     if looked:
         notes += (shaped_note(job.count_shaped(outcome.regions), len(outcome.regions)),)
+    if refused:
+        notes += (ladder_note(refused, job.conditions.k),)
     losses = job.losses(outcome)
     return LocalPlan(
         found=outcome.regions,
         hierarchies=lattice.hierarchies,
-        requirements=lattice.requirements,
+        requirements=job.lattice.requirements,
         loss=float(np.mean(list(losses.values()))),
         column_losses=losses,
         suppressed=outcome.suppressed + rows.removed,
@@ -149,6 +159,7 @@ def generalize_locally(
         max_suppression=max_suppression,
         labels=labels,
         choose_by=choose_by,
+        refused_sizes=refused,
         uncovered=uncovered,
         unknown=unknown,
         unknown_rows=rows.by_column,
@@ -224,22 +235,37 @@ class _Job:
         )
 
     def search(self) -> _Outcome | None:
-        """Search with larger and larger classes until every requirement holds; None where none helps."""
-        k = self.conditions.k
+        """Search with larger classes until every requirement holds, and then for the least loss; None if none helps.
+
+        What no class can be blamed for (an average, a privacy score) is met by larger classes: their least size is
+        doubled until the whole table passes, and halved between the last two. Every result is judged.
+        """
+        k, failed = self.conditions.k, None
         while k <= self.lattice.table.rows:
             findings = self._search_with(k)
             if isinstance(findings, _Outcome):
-                return findings
+                return findings if failed is None else self._least_larger(failed, k, findings)
             if self.choose_by == "quasi_identifiers":
-                failed = [finding.reason for finding in findings if not finding.passed]
-                if not failed:
-                    raise infeasible_locally(findings)
-                raise InfeasibleError(
-                    "the classes that follow from the quasi-identifiers and class sizes alone fail a requirement that "
-                    f"is only checked: {failed[0]} Raise the required class size, or use choose_by='everything'"
-                )
-            k = 2 * max(k, 2)
+                failed_checks = [finding for finding in findings if not finding.passed]
+                raise FailedCheckError(failed_checks[0]) if failed_checks else infeasible_locally(findings)
+            failed, k = k, max(min(2 * max(k, 2), self.lattice.table.rows), k + 1)
         return None
+
+    def _least_larger(self, failed: int, passed: int, best: _Outcome) -> _Outcome:
+        """Halve between a class size that failed and one that passed; return the outcome of least loss."""
+        while passed - failed > 1:
+            middle = (failed + passed) // 2
+            found = self._search_with(middle)
+            if isinstance(found, _Outcome):
+                passed = middle
+                best = min(best, found, key=self._mean_loss)
+            else:
+                failed = middle
+        return best
+
+    def _mean_loss(self, outcome: _Outcome) -> float:
+        weights = [self.weights.get(name, 1.0) for name in self.lattice.columns]
+        return float(np.average(list(self.losses(outcome).values()), weights=weights))
 
     def losses(self, outcome: _Outcome) -> dict[str, float]:
         """Return the loss of every column, also of the rows that were left out."""
@@ -279,7 +305,7 @@ class _Job:
     def _search_with(self, k: int) -> "_Outcome | list[Finding]":
         from privacy_plugin.generalization.local_search import search_classes  # loads compiled code
 
-        search = search_classes(self._problem(k), self._report)
+        search = search_classes(self._problem(k), partial(self._report, k))
         classes: Integers | None = search.classes()
         findings: list[Finding] = []
         for _ in range(_MOST_MERGERS):
@@ -327,9 +353,10 @@ class _Job:
             hierarchies=dict(self.lattice.hierarchies),
         )
 
-    def _report(self, share: float) -> None:
+    def _report(self, k: int, share: float) -> None:
         if self.progress is not None:
-            self.progress(f"local generalization: {share:.0%}")
+            larger = "" if k == self.conditions.k else f", classes of at least {k:,}"
+            self.progress(f"local generalization{larger}: {share:.0%}")
 
     def _words(self, k: int) -> str:
         words = f"classes formed at the nodes of the lattice, merged and improved; {len(self.found):,} combinations"
@@ -443,7 +470,7 @@ def _highest_levels(given: Mapping[str, int] | None, hierarchies: Mapping[str, H
 
 def _require_feasible(lattice: Lattice, keep: Mapping[str, int], unit: str | None) -> None:
     """Name the requirement that even the most general table fails, before anything is searched."""
-    if not lattice.monotone or lattice.most_suppressed:
+    if not (lattice.conditions.inherited if lattice.most_suppressed else lattice.monotone):
         return
     top = tuple(min(level, keep.get(name, level)) for name, level in zip(lattice.columns, lattice.top, strict=True))
     try:

@@ -29,7 +29,13 @@ from privacy_plugin.generalization.regions import (
     read_regions,
 )
 from privacy_plugin.generalization.release_judgement import Release, lines_in_regions
-from privacy_plugin.generalization.shaped_classes import CHOICES, ChooseBy, deciding_requirements, require_checked
+from privacy_plugin.generalization.shaped_classes import (
+    CHOICES,
+    ChooseBy,
+    deciding_requirements,
+    require_checked,
+    require_sizes,
+)
 from privacy_plugin.generalization.suppression import failing_rows, most_suppressed, require_share
 from privacy_plugin.generalization.unknown_values import (
     Unknown,
@@ -77,6 +83,8 @@ class LocalPlan:
     max_suppression: float
     labels: Labels = "hierarchy"
     choose_by: ChooseBy = "everything"
+    refused_sizes: tuple[int, ...] = ()
+    """Class sizes of the ladder that were tried before this plan's, and refused."""
     uncovered: Uncovered = "refuse"
     weights: Mapping[str, float] = field(default_factory=dict)
     highest_levels: Mapping[str, int] = field(default_factory=dict)
@@ -102,6 +110,7 @@ class LocalPlan:
                 raise ParameterError(f"{name} must be one of {', '.join(valid)}, not {value!r}")
         require_share(self.max_suppression)
         require_unknown(self.unknown)
+        require_sizes(self.refused_sizes)
 
     @property
     def quasi_identifiers(self) -> tuple[str, ...]:
@@ -364,6 +373,7 @@ class LocalPlan:
             "max_suppression": self.max_suppression,
             "labels": self.labels,
             "choose_by": self.choose_by,
+            "refused_sizes": list(self.refused_sizes),
             "uncovered": self.uncovered,
             "weights": dict(self.weights),
             "highest_levels": dict(self.highest_levels),
@@ -391,6 +401,7 @@ class LocalPlan:
             "max_suppression": self.max_suppression,
             "labels": self.labels,
             "choose_by": self.choose_by,
+            "refused_sizes": list(self.refused_sizes),
             "uncovered": self.uncovered,
             "unknown": self.unknown,
             "unknown_rows": dict(self.unknown_rows),
@@ -451,11 +462,21 @@ def _values(found: Combinations, places: npt.NDArray[np.int64]) -> list[tuple[Va
     return list(zip(*columns, strict=True))
 
 
+def require_format(given: Any, known: int) -> None:
+    """Raise for a plan that another release wrote in a format that this one does not know."""
+    if type(given) is not int or given != known:
+        raise ParameterError(
+            f"the plan has format {given if type(given) is int else 'unknown'}, and this release reads format {known}; "
+            "make a new plan"
+        )
+
+
 def read_local_plan(given: dict[str, Any]) -> LocalPlan:
     """Read the plain data of a plan; raises one of a few built-in errors where it is something else."""
     content = dict(given)
-    if content.pop("format") != _FORMAT or content.pop("kind") != KIND:
-        raise ParameterError("the plan has a format this release does not read")
+    if content.pop("kind") != KIND:
+        raise ParameterError(f"a plan is of the kind {KIND}, or of none")
+    require_format(content.pop("format"), _FORMAT)
     hierarchies = {name: hierarchy_from_specification(entry) for name, entry in content.pop("hierarchies").items()}
     requirements = tuple(
         require(metric, **entry) for line in content.pop("requirements") for metric, entry in line.items()
@@ -487,6 +508,7 @@ def read_local_plan(given: dict[str, Any]) -> LocalPlan:
             "requirements": requirements,
             "attributes": None if attributes is None else tuple(attributes),
             "notes": tuple(notes),
+            "refused_sizes": tuple(content.get("refused_sizes", ())),
             "unknown_rows": read_unknown_rows(content.get("unknown_rows", {})),
             "search": search,
         }

@@ -43,7 +43,7 @@ from privacy_plugin.metrics.class_rules import ClassRule
 
 _STARTS = (1.0, 0.3, 0.1, 0.02, 0.0)  # shares of the nodes at which classes are formed
 _FEW_CELLS = 2500  # combinations; with more, one start takes longer than others are worth
-_SLICE = 20_000_000  # steps between two chances to interrupt, a fraction of a second
+_SLICE = 4_000_000  # steps between two chances to interrupt, a fraction of a second where memory is slow
 _MOST_NODES = 20_000  # nodes of the lattice at which classes are formed
 _MOST_KEYS = 4096
 _MOST_GROUPS = 256
@@ -230,6 +230,7 @@ class LocalSearch:
             self._progress(0.6 + 0.4 * (number + 1) / passes)
             if moved + dissolved < _WORTH_A_PASS * len(self._cells.rows):
                 break
+        self._progress(1.0)
 
     def _release_failing(self) -> None:
         """Take the classes that fail, and nothing can be done about, out of the search."""

@@ -27,7 +27,13 @@ from privacy_plugin.frequency.values import SUPPRESSED, Value, label
 from privacy_plugin.generalization.lattice import Lattice, group_source, needed_columns
 from privacy_plugin.generalization.losses import SHARES
 from privacy_plugin.generalization.people_lattice import people_lattice_over, require_dropping
-from privacy_plugin.generalization.shaped_classes import CHOICES, ChooseBy, deciding_requirements, require_checked
+from privacy_plugin.generalization.shaped_classes import (
+    CHOICES,
+    ChooseBy,
+    deciding_requirements,
+    require_checked,
+    require_sizes,
+)
 from privacy_plugin.generalization.suppression import masked_rows, require_share, rows_without
 from privacy_plugin.generalization.unknown_values import (
     Unknown,
@@ -104,6 +110,8 @@ class Plan:
     unknown: Unknown = "refuse"
     unknown_rows: Mapping[str, int] = field(default_factory=dict)
     choose_by: ChooseBy = "everything"
+    refused_sizes: tuple[int, ...] = ()
+    """Class sizes of the ladder that were tried before this plan's, and refused."""
     notes: tuple[str, ...] = ()
     exact: bool = True
     search: str = ""
@@ -121,6 +129,7 @@ class Plan:
         require_unknown(self.unknown)
         if self.choose_by not in CHOICES:
             raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {self.choose_by!r}")
+        require_sizes(self.refused_sizes)
         if not all(isinstance(note, str) for note in self.notes):
             raise ParameterError("notes of a plan must be text")
 
@@ -337,6 +346,7 @@ class Plan:
             "unknown": self.unknown,
             "unknown_rows": dict(self.unknown_rows),
             "choose_by": self.choose_by,
+            "refused_sizes": list(self.refused_sizes),
             "notes": list(self.notes),
             "exact": self.exact,
             "search": self.search,
@@ -348,7 +358,8 @@ class Plan:
         """Return what the plan does, without its hierarchies, which list values."""
         names = ("loss", "loss_name", "suppressed", "rows", "max_suppression", "unknown")
         content = {"levels": dict(self.levels), **{name: getattr(self, name) for name in names}}
-        return {**content, "unknown_rows": dict(self.unknown_rows), "choose_by": self.choose_by}
+        content |= {"unknown_rows": dict(self.unknown_rows), "choose_by": self.choose_by}
+        return {**content, "refused_sizes": list(self.refused_sizes)}
 
     def describe(self) -> Description:
         """Return levels, loss, suppressed rows and how the plan was found."""
@@ -450,12 +461,11 @@ def load_plan(path: str | Location) -> "Plan | LocalPlan":
 def read_plan(given: Any, *, named: str = "the plan of the last release") -> "Plan | LocalPlan":
     """Read a plan from what `to_dict` returned; `named` is what errors call it."""
     try:
-        if given.get("kind") is not None:
-            from privacy_plugin.generalization.local_plan import read_local_plan
+        from privacy_plugin.generalization.local_plan import read_local_plan, require_format
 
+        if given.get("kind") is not None:
             return read_local_plan(given)
-        if given.pop("format") != _FORMAT:
-            raise ParameterError(f"{named} has a format this release does not read")
+        require_format(given.pop("format"), _FORMAT)
         given["hierarchies"] = {
             name: hierarchy_from_specification(entry) for name, entry in given["hierarchies"].items()
         }
@@ -470,6 +480,7 @@ def read_plan(given: Any, *, named: str = "the plan of the last release") -> "Pl
         )
         given["trade_off"] = tuple(TradeOff(k=k, loss=loss) for k, loss in given.get("trade_off", ()))
         given["notes"] = tuple(given.get("notes", ()))
+        given["refused_sizes"] = tuple(given.get("refused_sizes", ()))
         given["unknown_rows"] = read_unknown_rows(given.get("unknown_rows", {}))
         given |= {"loss": float(given["loss"])} | {name: int(given[name]) for name in ("suppressed", "rows")}
         if not math.isfinite(given["loss"]) or not 0 <= given["suppressed"] <= given["rows"] or not given["rows"]:

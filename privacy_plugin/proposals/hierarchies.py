@@ -57,9 +57,8 @@ def propose_hierarchy(
         return HierarchyProposal(specification=None)
     if related is not None and reveal and column.kind in ("text", "code") and len(values) <= MOST_VALUES_LISTED:
         note = f"its groups follow the association of its values with {related.columns[1]!r}: the hierarchy itself "
-        return HierarchyProposal(
-            specification={"tree": _by_association(related)}, note=note + "depends on sensitive values"
-        )
+        learned = {"learned": {"from": related.columns[1], "tree": _by_association(related)}}
+        return HierarchyProposal(specification=learned, note=note + "depends on sensitive values")
     for candidate in _candidates(column, table, values):
         useful = _with_useful_levels(candidate, values)
         if useful is not None or column.kind == "date":  # the next rows have other dates

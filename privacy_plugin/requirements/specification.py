@@ -21,7 +21,7 @@ from privacy_plugin.frequency.population import read_joint, read_marginals
 from privacy_plugin.frequency.vocabulary import vocabulary_hierarchy
 from privacy_plugin.metrics.presence.population_marginals import marginals_of, plain_joint
 
-RULES = ("dates", "file", "flat", "intervals", "mask", "table", "tree", "vocabulary")
+RULES = ("dates", "file", "flat", "intervals", "learned", "mask", "table", "tree", "vocabulary")
 _FORMS = f"a hierarchy must be a file name, or one of {', '.join(RULES)} with its parameters"
 _RULES: dict[str, Callable[..., Hierarchy]] = {
     "intervals": interval_hierarchy,
@@ -58,6 +58,8 @@ def _build_hierarchy(rule: str, parameters: Any, folder: Path) -> Hierarchy:
         return vocabulary_hierarchy(parameters)
     if rule == "table":
         return _table_hierarchy(parameters)
+    if rule == "learned":
+        return _learned_hierarchy(parameters)
     if not isinstance(parameters, Mapping):
         raise ParameterError(f"{rule} needs named parameters: {', '.join(signature(_RULES[rule]).parameters)}")
     valid = list(signature(_RULES[rule]).parameters)
@@ -66,11 +68,20 @@ def _build_hierarchy(rule: str, parameters: Any, folder: Path) -> Hierarchy:
     return _RULES[rule](**parameters)
 
 
-def _table_hierarchy(lines: Any) -> TableHierarchy:
+def _learned_hierarchy(parameters: Any) -> TableHierarchy:
+    """Build a tree or table whose groups follow from the values of another column, which is named."""
+    if not isinstance(parameters, Mapping) or set(parameters) not in ({"from", "tree"}, {"from", "table"}):
+        raise ParameterError("learned needs from (the column it was learned from), and tree")
+    if "tree" in parameters:
+        return tree_hierarchy(parameters["tree"], learned_from=parameters["from"])
+    return _table_hierarchy(parameters["table"], learned_from=parameters["from"])
+
+
+def _table_hierarchy(lines: Any, *, learned_from: str | None = None) -> TableHierarchy:
     paths = {line[0]: line[1:] for line in lines}
     if len(paths) != len(lines):
         raise HierarchyError("the hierarchy lists a value more than once")
-    return TableHierarchy(paths)
+    return TableHierarchy(paths, learned_from=learned_from)
 
 
 def parse_option(name: str, given: Any, *, folder: Path = Path()) -> Any:

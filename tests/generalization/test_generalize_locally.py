@@ -2,6 +2,8 @@
 
 import json
 import random
+import signal
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -165,7 +167,8 @@ def test_the_plan_is_saved_loaded_and_applied_again(tmp_path: Path) -> None:
         ("found", {}),
         ("hierarchies", {}),
         ("requirements", []),
-        ("format", 7),
+        ("format", 2),
+        ("format", "1"),
         ("kind", "other"),
         ("sensitive", 3),
         ("notes", "text"),
@@ -178,6 +181,17 @@ def test_a_file_that_is_not_a_plan_is_refused(place: str, value: Any, tmp_path: 
     path.write_text(json.dumps({**plan.to_dict(), place: value}))
     with pytest.raises(pp.PrivacyPluginError):
         pp.load_plan(path)
+
+
+def test_a_plan_of_another_version_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    for plan in (
+        plan_of(people(), [K3]),
+        pp.generalize(people(), hierarchies=hierarchies(), requirements=[K3]),
+    ):
+        path.write_text(json.dumps({**plan.to_dict(), "format": 99}))
+        with pytest.raises(ParameterError, match="format 99, and this release reads format 1; make a new plan"):
+            pp.load_plan(path)
 
 
 @pytest.mark.parametrize(
@@ -278,8 +292,11 @@ def test_a_weight_keeps_a_column_more_detailed() -> None:
 def test_requirements_that_one_class_of_everybody_fails_are_named_first() -> None:
     with pytest.raises(InfeasibleError, match="k_anonymity at least 41 needs 41 rows"):
         plan_of(people(), [pp.require("k_anonymity", at_least=41)])
-    with pytest.raises(InfeasibleError, match="l_diversity"):
-        plan_of(people(), [K2, pp.require("l_diversity", at_least=4)])
+    heard: list[str] = []
+    for share in (0.0, 0.1):  # too few values in the whole table: leaving rows out does not help either
+        with pytest.raises(InfeasibleError, match=r"not even the most general one, where .*l_diversity"):
+            plan_of(people(), [K2, pp.require("l_diversity", at_least=4)], max_suppression=share, progress=heard.append)
+    assert not heard  # nothing was searched
 
 
 def test_an_uncovered_value_is_counted_and_not_named() -> None:
@@ -311,11 +328,39 @@ def test_senseless_arguments_are_refused(given: dict[str, Any], words: str) -> N
         plan_of(people(), [K2], **given)
 
 
-def test_progress_is_told_in_percent() -> None:
+def test_progress_rises_to_a_hundred_percent() -> None:
     messages: list[str] = []
     plan_of(people(), [K2], progress=messages.append)
-    assert messages
-    assert all(text.endswith("%") for text in messages)
+    shares = [int(text.removeprefix("local generalization: ").removesuffix("%")) for text in messages]
+    assert shares == sorted(shares)
+    assert shares[-1] == 100
+
+
+@pytest.mark.parametrize("after", [0.3, 2.5])
+def test_an_interrupt_ends_the_search_within_a_second_of_processor_time(after: float) -> None:
+    """The signal comes after so much processor time of a search that would take longer, in whatever phase that is."""
+    drawing = random.Random(3)
+    values = list(range(60))
+    paths = {n: [f"{n // 4 * 4}+", f"{n // 12 * 12}++", "*"] for n in values}
+    names = list("abcdef")
+    frame = pd.DataFrame([[drawing.choice(values) for _ in names] for _ in range(40_000)], columns=names)
+    k11 = pp.require("k_anonymity", at_least=11)
+    given: dict[str, Any] = {"hierarchies": dict.fromkeys(names, TableHierarchy(paths)), "requirements": [k11]}  # type: ignore[arg-type]
+    plan_of(people(), [K3])  # compiled code is loaded
+
+    def stop(number: int, place: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGPROF, stop)
+    try:
+        started = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, after)
+        with pytest.raises(KeyboardInterrupt):
+            pp.generalize_locally(frame, **given)
+        assert time.process_time() - started - after < 1
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def test_a_column_that_is_not_there_is_refused() -> None:
@@ -358,6 +403,41 @@ def test_a_requirement_on_the_whole_table_makes_classes_larger() -> None:
     assert average.judge(plan.apply(frame), quasi_identifiers=COLUMNS).passed
     assert len(plan.regions) <= 6
     assert len(plan_of(frame, [K2]).regions) > 6
+
+
+@pytest.mark.parametrize("most", [0.1, 0.13, 0.2])
+def test_a_requirement_on_the_whole_table_takes_the_least_class_size_that_passes(most: float) -> None:
+    frame, average = people(60), pp.require("reidentification_risk", at_most=most, variant="average")
+    plan = plan_of(frame, [K2, average])
+    size = int(plan.search.rpartition("classes of at least ")[2].split()[0])
+
+    def alone(k: int) -> tuple[bool, float]:
+        found = plan_of(frame, [pp.require("k_anonymity", at_least=k)])
+        return average.judge(found.apply(frame), quasi_identifiers=COLUMNS).passed, found.loss
+
+    assert not any(alone(k)[0] for k in range(2, size))
+    assert alone(size) == (True, plan.loss)
+
+
+def test_where_no_search_for_classes_helps_one_level_for_all_is_tried() -> None:
+    """Nine of eleven have H: every class with them fails, so their own class has to be left out."""
+    frame = pd.DataFrame([("a", "H")] * 9 + [("b", "f"), ("b", "c")], columns=["city", "disease"])
+    entropy = pp.require("l_diversity", at_least=2, variant="entropy")
+    given: dict[str, Any] = {
+        "hierarchies": {"city": TableHierarchy({"a": ["*"], "b": ["*"]})},  # type: ignore[arg-type]
+        "requirements": [entropy],
+        "sensitive": "disease",
+    }
+    plan = pp.generalize_locally(frame, max_suppression=0.85, **given)
+    assert plan.search.startswith("one level for each column, because no search for classes met every requirement")
+    assert (plan.suppressed, len(plan.regions)) == (9, 1)
+    released = plan.apply(frame)
+    assert sorted(released["disease"]) == ["c", "f"]
+    assert entropy.judge(released, quasi_identifiers=["city"], sensitive="disease").passed
+    with pytest.raises(InfeasibleError):
+        pp.generalize_locally(frame, max_suppression=0.8, **given)
+    with pytest.raises(InfeasibleError):
+        pp.generalize_locally(frame, max_suppression=0.85, keep={"city": 0}, **given)
 
 
 def test_people_are_counted_by_the_unit() -> None:

@@ -82,7 +82,10 @@ def test_shared_words_make_groups_where_values_are_listed():
 def test_groups_by_association_are_made_only_when_asked_for_and_flagged():
     values, secrets = ["a", "a", "b", "b", "c", "c", "d", "d"], ["x", "x", "x", "y", "y", "y", "x", "x"]
     found = proposed(values, reveal=True, related=secrets)
-    assert found.specification == {"tree": {"c|b": ["c", "b"], "a|d": ["a", "d"]}}
+    tree = {"c|b": ["c", "b"], "a|d": ["a", "d"]}
+    assert found.specification == {"learned": {"from": found.note.split("'")[1], "tree": tree}}
+    hierarchy = hierarchy_from_specification(found.specification)
+    assert hierarchy.learned_from == hierarchy_from_specification(hierarchy.specification).learned_from is not None
     assert "depends on sensitive values" in found.note
 
 
