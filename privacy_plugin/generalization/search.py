@@ -72,8 +72,7 @@ class _Judgements:
 def search(lattice: Lattice, progress: Progress | None) -> Found | None:
     """Find the node of least loss that meets every requirement; None where there is none."""
     judge = _Judgements(lattice, progress)
-    merging = lattice.monotone or lattice.taken_as_monotone
-    inherited = lattice.conditions.inherited if lattice.most_suppressed else merging
+    inherited = (lattice.monotone or lattice.taken_as_monotone) and lattice.most_suppressed == 0
     undiminished = lattice.most_suppressed == 0 or not lattice.conditions.repairable
     if lattice.conditions.sizes_or_presence and undiminished and PICTURED < lattice.nodes <= _MOST_PRUNED:
         if progress is not None:

@@ -58,7 +58,9 @@ def test_every_engine_finds_the_same_regions_and_releases_the_same_rows(engine: 
     plan = found(data)
     assert (len(plan.regions), plan.suppressed, plan.rows) == (5, 0, 10)
     backwards = Table(kinds=TABLE.kinds, values={name: column[::-1] for name, column in TABLE.values.items()})
-    assert plan.to_dict() == found(LOADERS["pandas"](backwards, tmp_path)).to_dict()
+    other = found(LOADERS["pandas"](backwards, tmp_path))
+    assert [(dict(r.labels), r.rows) for r in plan.regions] == [(dict(r.labels), r.rows) for r in other.regions]
+    assert (plan.column_losses, plan.notes) == (other.column_losses, other.notes)
     plan.save(tmp_path / "plan.json")
     loaded = pp.load_plan(tmp_path / "plan.json")
     released = open_source(loaded.apply(data, target=target_of(engine, tmp_path, "released")))
