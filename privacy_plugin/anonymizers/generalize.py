@@ -44,10 +44,17 @@ class GeneralizingMethod(RecodingMethod):
         return self.options.get("releases") == "together"
 
     def require_policy(self) -> None:
-        """Refuse also to continue releases whose people cannot be followed."""
+        """Refuse also to continue releases of unknown people, and to look at values where only class sizes decide."""
         super().require_policy()
         if self.continues:
             require_continuing(self)
+        choose_by, ladder = self.options.get("choose_by", "everything"), self.options.get("k")
+        try:
+            if choose_by == "quasi_identifiers":
+                require_choosable(self.aims, self.hierarchies, self.options.get("useful_for"))
+            require_ladder(ladder, self.aims, choose_by)
+        except ParameterError as problem:
+            raise PolicyError(f"anonymize: {problem}") from None
 
     def run(self, source: Source, request: Request) -> Anonymized:
         """Search and apply, or continue the releases of the history in use."""
@@ -80,17 +87,6 @@ class GeneralizingMethod(RecodingMethod):
             "count": self.rules.count,
             "progress": progress,
         }
-
-    def require_policy(self) -> None:
-        """Refuse also what does not go with classes that follow from the quasi-identifiers alone."""
-        super().require_policy()
-        choose_by, ladder = self.options.get("choose_by", "everything"), self.options.get("k")
-        try:
-            if choose_by == "quasi_identifiers":
-                require_choosable(self.aims, self.hierarchies, self.options.get("useful_for"))
-            require_ladder(ladder, self.aims, choose_by)
-        except ParameterError as problem:
-            raise PolicyError(f"anonymize: {problem}") from None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -217,11 +217,18 @@ class Lattice:
         """The columns that requirements look at."""
         return {"quasi_identifiers": self.columns, "sensitive": self.sensitive, "attributes": self.attributes}
 
+    @cached_property
+    def _last_passed(self) -> dict[tuple[Node, bool], tuple[FrequencyTable, Integers]]:
+        """The last node that passed: the best one is asked for again when the plan is made."""
+        return {}
+
     def failing_classes(self, node: Node, *, masked: bool = False) -> tuple[FrequencyTable, Integers]:
         """Return the table at a node, and one of its distinct rows for each class that has to be suppressed.
 
         Raises InfeasibleError where the table without those classes (or with them `masked`) fails a requirement.
         """
+        if (node, masked) in self._last_passed:
+            return self._last_passed[node, masked]
         generalized = generalize_table(self.table, self.levels, dict(zip(self.columns, node, strict=True)))
         failing = failing_rows(
             generalized,
@@ -233,6 +240,8 @@ class Lattice:
             max_suppression=self.max_suppression,
             masked=masked,
         )
+        self._last_passed.clear()
+        self._last_passed[node, masked] = generalized, failing
         return generalized, failing
 
     def _lines_in(self, generalized: FrequencyTable, failing: Integers, node: Node) -> Mask:
