@@ -268,7 +268,7 @@ def extract_finding(result: Any) -> Mapping[str, Any] | None:
 
 
 def _contains_values(name: str, value: Any) -> bool:
-    if name in ("hierarchies", "marginals", "likelihood", "danger", "bins", "generalized"):
+    if name in ("hierarchies", "marginals", "likelihood", "danger", "weights", "bins", "generalized"):
         return isinstance(value, Mapping) and not is_parameter(value) and WITHHELD not in value
     if name == "joint":
         return value is not None and not is_parameter(value) and not (isinstance(value, Mapping) and WITHHELD in value)

@@ -1,6 +1,6 @@
 """What a class reveals of sensitive values, as expectations."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from great_expectations.compatibility.pydantic import StrictInt, StrictStr
 
@@ -78,6 +78,7 @@ class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
     """Expect an attacker with `knowledge` further facts to infer no sensitive value with a probability above a limit.
 
     The metric is `privacy_plugin.metrics.maximum_disclosure.metric`; `below` c with `knowledge` k is (c, k)-safety.
+    `weights`: {value: weight, "otherwise": weight} where some sensitive values are worse than others.
 
     >>> ExpectTableMaximumDisclosureToBeLessThan(
     ...     quasi_identifiers=["age"], sensitive="disease", knowledge=3, below=0.6
@@ -91,6 +92,7 @@ class ExpectTableMaximumDisclosureToBeLessThan(PrivacyExpectation):
     sensitive: Column
     knowledge: StrictInt | Parameter
     attacker: Literal["implications", "negations"] | Parameter = "implications"
+    weights: dict[str, Any] | None = None
     unit: Column | None = None
     count: Count = None
     at_most: Number = None

@@ -10,6 +10,7 @@ from privacy_plugin.expectations import ExpectTableMaximumDisclosureToBeLessThan
 from tests.expectations.examples import QUASI_IDENTIFIERS, ROWS
 
 ASKED = {"quasi_identifiers": QUASI_IDENTIFIERS, "sensitive": "disease"}
+WEIGHTS = {"otherwise": 0.5}
 SKEWED = [*ROWS, *[(30, "8001", disease) for disease in ("gout", "cold", "mumps")]] * 2
 
 
@@ -36,6 +37,8 @@ def test_the_limit_is_strict_on_every_engine(anywhere: Any) -> None:
         (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, at_most="2/3"), True),
         (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, below=0.67), True),
         (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=1, attacker="negations", below=1), False),
+        (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, weights=WEIGHTS, below="1/3"), False),
+        (ExpectTableMaximumDisclosureToBeLessThan(**ASKED, knowledge=0, weights=WEIGHTS, at_most="1/3"), True),
     ]
     with anywhere() as (definition, parameters):
         batch = definition.get_batch(parameters)

@@ -59,6 +59,50 @@ def negation_maximum(table: Table, knowledge: int, bucket: int | None = None) ->
     return _maximum(table, units, knowledge, bucket)
 
 
+def weighted_maximum(table: Table, weights: dict[str, Fraction], knowledge: int, attacker: str) -> list[Fraction]:
+    """The highest weight times probability of an atom of each bucket, over all conjunctions of k units."""
+    atoms = atom_sets(table)
+    everything = (1 << len(worlds_of(table))) - 1
+    if attacker == "negations":
+        units = {everything} | {everything & ~atom for atom in atoms.values()}
+    else:
+        antecedents = _closure(set(atoms.values()), lambda left, right: left & right)
+        consequents = _closure(set(atoms.values()), lambda left, right: left | right)
+        units = {(everything & ~left) | right for left in antecedents for right in consequents}
+    reached = {everything}
+    for _ in range(knowledge):
+        reached = {before & unit for before in reached for unit in units}
+    return [
+        max(
+            weights[value] * Fraction((allowed & atom).bit_count(), allowed.bit_count())
+            for allowed in reached
+            if allowed
+            for (where, _, value), atom in atoms.items()
+            if where == bucket
+        )
+        for bucket in range(len(table))
+    ]
+
+
+def weighted_shared_maximum(table: Table, weights: dict[str, Fraction], knowledge: int) -> list[Fraction]:
+    """The same for k antecedents of one common consequent, which is enough for each consequent by itself."""
+    atoms = atom_sets(table)
+    everything = (1 << len(worlds_of(table))) - 1
+    sets = sorted(set(atoms.values()))
+    best = [Fraction(0)] * len(table)
+    # Only the worlds without the target lose by an implication: those where all antecedents are false are left.
+    for chosen in combinations_with_replacement(sets, knowledge):
+        denied = 0
+        for antecedent in chosen:
+            denied |= antecedent
+        for (bucket, _, value), target in atoms.items():
+            left = (everything & ~denied & ~target).bit_count()
+            held = target.bit_count()
+            if held:
+                best[bucket] = max(best[bucket], weights[value] * Fraction(held, held + left))
+    return best
+
+
 def shared_maximum(table: Table, knowledge: int) -> Fraction:
     atoms = sorted(set(atom_sets(table).values()))
     everything = (1 << len(worlds_of(table))) - 1

@@ -59,7 +59,7 @@ def least_tied(histograms: Histograms, buckets: IntArray, atoms: int, *, aimed: 
     `slack` bounds the relative rounding error of two products from each other. Cost: all partitions of `atoms`
     a bucket, compiled; fractions for the distinct products within `slack` of the least.
     """
-    sizes, taken = histograms.sizes[buckets], _taken(histograms, buckets, atoms)
+    sizes, taken = histograms.sizes[buckets], top_sums(histograms, buckets, atoms)
     rows, parts = _least_partitions(sizes, taken, atoms, aimed, slack)
     people = np.arange(atoms, dtype=np.int64)
     denied = np.take_along_axis(taken[rows], parts, axis=1)
@@ -76,7 +76,7 @@ def least_tied(histograms: Histograms, buckets: IntArray, atoms: int, *, aimed: 
     return int(buckets[min(rows[at] for at, value in zip(first.tolist(), exact, strict=True) if value == least)])
 
 
-def _taken(histograms: Histograms, buckets: IntArray, atoms: int) -> IntArray:
+def top_sums(histograms: Histograms, buckets: IntArray, atoms: int) -> IntArray:
     """S(0..atoms) of each bucket."""
     places = histograms.offsets[buckets][:, None] + np.arange(atoms)
     held = places < histograms.offsets[buckets + 1][:, None]
@@ -156,11 +156,15 @@ def fits(rows: int, atoms: int) -> bool:
 
 
 class Atom(NamedTuple):
-    """A person has a value: persons count from 0 in their bucket, values as the bucket lists them."""
+    """A person has a value: persons count from 0 in their bucket, values as the bucket lists them.
+
+    `copy`: which of the buckets, where one stands for several with the same histogram.
+    """
 
     bucket: int
     person: int
     value: int
+    copy: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,7 +187,7 @@ class _Choice(NamedTuple):
     factor: Fraction
 
 
-class _Product(NamedTuple):
+class Product(NamedTuple):
     """A product of choices, kept as (bucket, atoms) pairs; the first pair holds the target."""
 
     ratio: Fraction
@@ -239,6 +243,37 @@ def worst_knowledge(
     histograms = distinct_histograms(offsets=offsets, value_counts=value_counts, width=facts + 1)
     solved = solve(histograms, value_counts=np.asarray(value_counts, dtype=np.int64), limit=limit)
     return solved.curve, solved.witness
+
+
+class Free(NamedTuple):
+    """The least product of m_b whose atoms add up to 0, 1, ..., over any buckets, each as often as wanted."""
+
+    products: list[Product]
+    buckets: frozenset[int]
+    """The buckets with the least m_b(a) for some a; without any other bucket nothing changes."""
+    is_least: bool
+    """False when too many buckets were tied up to rounding to be compared in fractions."""
+
+
+def free_products(histograms: Histograms, *, limit: int = TIE_LIMIT) -> Free:
+    """Return the least products of m_b for 0..width atoms, in fractions; without buckets only that of no atom."""
+    nothing = Product(Fraction(1), ())
+    if not histograms.representatives.size:
+        return Free([nothing], frozenset(), True)
+    width = histograms.width
+    columns, _ = _tied_rows(histograms)
+    is_least = _number_of_ties(columns[:width]) <= limit and all(
+        fits(rows.size, atoms + 1) for atoms, rows in enumerate(columns[:width])
+    )
+    absences = _Absences(histograms)
+    plain = [
+        _choose(absences, columns[atoms] if is_least else columns[atoms][:1], atoms + 1, aimed=False)
+        for atoms in range(width)
+    ]
+    free = [nothing]
+    for total in range(1, width + 1):
+        free.append(_least_product(plain, free, total))
+    return Free(free, frozenset(choice.bucket for choice in plain), is_least)
 
 
 class Solved(NamedTuple):
@@ -313,13 +348,13 @@ def _number_of_ties(columns: list[IntArray]) -> int:
     return sum(rows.size - 1 for rows in columns)
 
 
-def _least_products(histograms: Histograms, columns: list[IntArray]) -> list[_Product]:
+def _least_products(histograms: Histograms, columns: list[IntArray]) -> list[Product]:
     """Return the least ratio for 1..width atoms, with the buckets that make it up."""
     width = histograms.width
     absences = _Absences(histograms)
     plain = [_choose(absences, columns[atoms], atoms + 1, aimed=False) for atoms in range(width)]
     aimed = [_choose(absences, columns[width + atoms], atoms + 1, aimed=True) for atoms in range(width)]
-    free = [_Product(Fraction(1), ())]
+    free = [Product(Fraction(1), ())]
     found = []
     for total in range(1, width + 1):
         free.append(_least_product(plain, free, total))
@@ -327,10 +362,10 @@ def _least_products(histograms: Histograms, columns: list[IntArray]) -> list[_Pr
     return found
 
 
-def _least_product(choices: list[_Choice], free: list[_Product], total: int) -> _Product:
+def _least_product(choices: list[_Choice], free: list[Product], total: int) -> Product:
     atoms = min(range(1, total + 1), key=lambda atoms: choices[atoms - 1].factor * free[total - atoms].ratio)
     choice, rest = choices[atoms - 1], free[total - atoms]
-    return _Product(choice.factor * rest.ratio, ((choice.bucket, atoms), *rest.parts))
+    return Product(choice.factor * rest.ratio, ((choice.bucket, atoms), *rest.parts))
 
 
 def _choose(absences: "_Absences", rows: IntArray, atoms: int, *, aimed: bool) -> _Choice:
@@ -381,21 +416,26 @@ def _least_absences(histograms: Histograms, bucket: int, width: int) -> list[_Ab
     return [absence for absence in layer[width] if absence is not None]
 
 
-def _atoms_of(product: _Product, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
+def _atoms_of(product: Product, histograms: Histograms, value_counts: IntArray) -> tuple[Atom, tuple[Atom, ...]]:
     """Return the atoms of a product.
 
     A bucket named twice takes all its atoms at once, which never discloses less.
     """
+    spelled = spell(product.parts, histograms, value_counts)
+    return spelled[0], tuple(spelled[1:])
+
+
+def spell(parts: tuple[tuple[int, int], ...], histograms: Histograms, value_counts: IntArray) -> list[Atom]:
+    """Return atoms that reach the product of m_b of these (bucket, atoms)."""
     shares: dict[int, int] = {}
-    for bucket, atoms in product.parts:
+    for bucket, atoms in parts:
         shares[bucket] = shares.get(bucket, 0) + atoms
-    spelled = [
+    return [
         Atom(bucket, person, value)
         for bucket, atoms in shares.items()
         for person, denied in enumerate(_least_absences(histograms, bucket, atoms)[atoms][1])
         for value in _values_by_frequency(histograms, bucket, value_counts)[:denied]
     ]
-    return spelled[0], tuple(spelled[1:])
 
 
 def _values_by_frequency(histograms: Histograms, bucket: int, value_counts: IntArray) -> list[int]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import Classes, FrequencyTable, Histograms
+from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import label
 from privacy_plugin.metrics.class_rules import (
     ClassCondition,
@@ -20,6 +21,13 @@ from privacy_plugin.metrics.class_rules import (
     RecursiveDiversity,
 )
 from privacy_plugin.metrics.measurement import Measurement, Quantity, Spread, class_members, plain, worst_classes
+from privacy_plugin.metrics.privacy_score.weights import (
+    OTHERWISE,
+    ColumnWeights,
+    read_weights,
+    spread_worst_weights,
+    written_weights,
+)
 from privacy_plugin.metrics.registry import metric
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 
 
 Attacker = Literal["implications", "negations"]
+ValueWeights = Mapping[Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +80,7 @@ class Witness:
     target: Claim
     facts: tuple[Claim, ...]
     probability: Fraction
+    weight: Fraction = Fraction(1)
 
     def words(self, *, reveal: bool = False) -> str:
         """Return the disclosure and its facts as sentences; without `reveal` they contain no value."""
@@ -82,6 +92,7 @@ class Witness:
             f"{self.target.who(reveal=reveal)}, a class of {size}, with probability {_odds(self.probability)}: "
             f"{_values([self.target], reveal=reveal)}"
         )
+        sentence += f", weighed {written(self.weight)}" if self.weight != 1 else ""
         return f"{sentence}." + (f" Known: {'; '.join(self.sentences(reveal=reveal))}." if self.facts else "")
 
     def sentences(self, *, reveal: bool = False) -> list[str]:
@@ -101,6 +112,7 @@ class Witness:
             "attacker": self.attacker,
             "probability": plain(self.probability),
             "exact_probability": str(self.probability),
+            "weight": written(self.weight),
             "target": self.target.to_dict(reveal=reveal),
             "facts": [fact.to_dict(reveal=reveal) for fact in self.facts],
             "words": self.words(reveal=reveal),
@@ -115,10 +127,15 @@ def _person(claim: Claim) -> tuple[int, int]:
 
 
 def _values(claims: list[Claim], *, reveal: bool) -> str:
-    """Describe the values of one person's claims, which are neighbours by frequency, by rank or by value."""
+    """Describe the values of one person's claims by rank, neighbours by frequency together, or by value."""
     if reveal:
         return " or ".join(_named(claim.value) for claim in claims)
-    first, last = claims[0].value_rank, claims[-1].value_rank
+    ranks = sorted(claim.value_rank for claim in claims)
+    runs = [[rank for _, rank in run] for _, run in groupby(enumerate(ranks), key=lambda one: one[1] - one[0])]
+    return " or ".join(_ranked(run[0], run[-1]) for run in runs)
+
+
+def _ranked(first: int, last: int) -> str:
     if first == last:
         return f"the {'' if first == 1 else f'{_ordinal(first)} '}most frequent value of the class"
     ranks = f"{last}" if first == 1 else f"{_ordinal(first)} to {_ordinal(last)}"
@@ -144,6 +161,10 @@ Curve = tuple[Quantity, ...]
 
 MOST_FACTS = 1_000
 _BANDS = 10  # of entropy
+_ABSENT = (
+    "{number} weighted value(s) do not occur in the table, suppressed or misspelled: values without a weight of their "
+    "own were given the highest weight of those"
+)
 _MOST_COMPUTED = 100  # facts that do not disclose everything yet: the work grows with their square
 
 
@@ -164,13 +185,33 @@ class DisclosureMeasurement(Measurement):
         return {**super().to_dict(reveal=reveal), "witness": self.witness.to_dict(reveal=reveal)}
 
 
-def require_attacker(knowledge: int, attacker: Attacker = "implications") -> None:
-    """Raise if the attacker is unknown or the number of facts is invalid."""
+def require_attacker(knowledge: int, attacker: Attacker = "implications", weights: ValueWeights | None = None) -> None:
+    """Raise if the attacker is unknown, the number of facts is invalid, or a weight is."""
     if isinstance(knowledge, bool) or not isinstance(knowledge, int) or not 0 <= knowledge <= MOST_FACTS:
         given = knowledge if isinstance(knowledge, int | float) else type(knowledge).__name__
         raise ParameterError(f"knowledge must be a whole number from 0 to {MOST_FACTS:,}, not {given}")
     if attacker not in ("implications", "negations"):
         raise ParameterError(f"attacker must be implications or negations, not {attacker!r}")
+    _read_weights(weights, "sensitive")
+
+
+def _read_weights(weights: ValueWeights | None, sensitive: str) -> ColumnWeights | None:
+    """Return the weights of the values of a sensitive column, None without any."""
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping) or not weights:
+        raise ParameterError(
+            f"weights must be a mapping of values to numbers from 0 to 1, with {OTHERWISE} for all others"
+        )
+    return read_weights("weights", {sensitive: weights})[sensitive]
+
+
+def _written_weights(weights: ValueWeights | None) -> dict[str, Any] | None:
+    """Return the weights as plain data that is read back the same."""
+    if weights is None:
+        return None
+    plain = (written_weights({"sensitive": weights}) or {})["sensitive"]
+    return plain if isinstance(plain, dict) else {OTHERWISE: plain}
 
 
 def class_condition(limit: ClassLimit) -> ClassCondition | None:
@@ -180,7 +221,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     depends on all others, but discloses no less than against negations: the condition is necessary. Without suppression
     tagging decides sooner than a count of all nodes.
     """
-    if not limit.suppression:
+    if not limit.suppression or limit.options.get("weights") is not None:
         return None
     values = limit.options["knowledge"] + 2
     rule: ClassRule
@@ -218,6 +259,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
     smallest=0,
     largest=1,
     check=require_attacker,
+    writes={"weights": _written_weights},
 )
 def maximum_disclosure(
     table: FrequencyTable,
@@ -226,6 +268,7 @@ def maximum_disclosure(
     sensitive: str,
     knowledge: int,
     attacker: Attacker = "implications",
+    weights: ValueWeights | None = None,
 ) -> DisclosureMeasurement:
     """Return the highest probability with which an attacker can name one person's sensitive value.
 
@@ -235,8 +278,12 @@ def maximum_disclosure(
     them at least in j; m_b(a) is the least probability that a atoms of class b are all false. `negations`: "this
     person does not have this value"; the maximum over classes of n(s0) / (n - n(s1) - ... - n(sk)). Below c it is
     (c, k)-safety, which is strict: `below`. Recursive (c, l)-diversity is safety below c / (c + 1) against l - 2
-    negations. Martin et al. 2007, section 3, with these errata: Lemma 12 lost its reciprocal, MINIMIZE2 starts with
-    the target not placed, formula (2) is clipped at 0 and names at most n people of a class.
+    negations. `weights`: {value: weight, "otherwise": weight}, from 0 (harmless) to 1 (the default): the value is then
+    the maximum of weight times probability over people and values, exact for every value (`weighted_disclosure` has the
+    proof); at most 20 implications. A weighted value that does not occur may be misspelled: values without a weight of
+    their own then have at least its weight, and a note says so. Martin et al. 2007, section 3, with these errata:
+    Lemma 12 lost its reciprocal, MINIMIZE2 starts with the target not placed, formula (2) is clipped at 0 and names at
+    most n people of a class.
 
     The value and the witness are exact fractions; if too many classes tie up to rounding to be compared, the value
     has an error bound and a note. The spread holds the same maximum for each class's own people, rounded up.
@@ -255,10 +302,15 @@ def maximum_disclosure(
     >>> found.witness.sentences(reveal=True)
     ['person 1 of class 1 (sex m) does not have lung']
     """
-    require_attacker(knowledge, attacker)
+    require_attacker(knowledge, attacker, weights)
     table.require_one_row_a_person("maximum disclosure")
     histograms = table.histograms(quasi_identifiers, sensitive)
-    found = (_implications if attacker == "implications" else _negations)(histograms, knowledge)
+    by_value = _read_weights(weights, sensitive)
+    if by_value is None:
+        absent, found = 0, (_implications if attacker == "implications" else _negations)(histograms, knowledge)
+    else:
+        weighed, absent = spread_worst_weights("weights", sensitive, histograms.dictionary, by_value, Fraction(1))
+        found = _weighted(histograms, knowledge, attacker, tuple(weighed))
     classes = histograms.classes
     entropies = _entropies(histograms)
     return DisclosureMeasurement(
@@ -269,6 +321,7 @@ def maximum_disclosure(
             "sensitive": sensitive,
             "knowledge": knowledge,
             "attacker": attacker,
+            **({} if weights is None else {"weights": "by value"}),
         },
         rows=table.rows,
         classes=classes.number,
@@ -280,13 +333,17 @@ def maximum_disclosure(
             "least_entropy": float(entropies.min()),
             "entropy_bands": _bands(entropies, found.values, classes),
         },
-        notes=("too many classes tie for an exact comparison; the value has an error bound",) if found.error else (),
+        notes=(
+            *(("too many classes tie for an exact comparison; the value has an error bound",) if found.error else ()),
+            *((_ABSENT.format(number=absent),) if absent else ()),
+        ),
         witness=Witness(
             attacker=attacker,
             sensitive=sensitive,
             target=_claim(histograms, found.values, found.target),
             facts=tuple(_claim(histograms, found.values, atom) for atom in found.facts),
             probability=found.probability,
+            weight=found.weight,
         ),
     )
 
@@ -302,6 +359,7 @@ class _Found:
     probability: Fraction
     rounding: float = 0.0
     error: float = 0.0
+    weight: Fraction = Fraction(1)
 
 
 def _implications(histograms: Histograms, knowledge: int) -> _Found:
@@ -353,6 +411,41 @@ def _negations(histograms: Histograms, knowledge: int) -> _Found:
         target=Atom(worst, 0, by_frequency[0]),
         facts=tuple(Atom(worst, 0, value) for value in by_frequency[1 : knowledge + 1]),
         probability=Fraction(int(tops[worst]), int(bottoms[worst])),
+    )
+
+
+def _weighted(histograms: Histograms, knowledge: int, attacker: Attacker, weights: tuple[Fraction, ...]) -> _Found:
+    from privacy_plugin.metrics.maximum_disclosure.disclosure import disclosure_error
+    from privacy_plugin.metrics.maximum_disclosure.weighted_disclosure import (
+        LARGEST_KNOWLEDGE,
+        weighted_implications,
+        weighted_negations,
+    )
+
+    facts = min(knowledge, _fewest_values(histograms))
+    if attacker == "implications" and facts > LARGEST_KNOWLEDGE:
+        raise TooLargeError(
+            f"with weights, knowledge is computed up to {LARGEST_KNOWLEDGE} implications, not {knowledge}"
+        )
+    curves: dict[str, Curve] = {"implications": ()}
+    negations = weighted_negations(histograms, weights, knowledge=knowledge)
+    curves["negations"], found = negations.curve, negations
+    if facts <= LARGEST_KNOWLEDGE:
+        implications = weighted_implications(histograms, weights, facts=facts)
+        # With as many facts as a class has values, everybody's value is disclosed: also the worst that occurs.
+        worst = max(weights[value] for value in np.unique(histograms.values).tolist())
+        curves["implications"] = implications.curve + (worst,) * (knowledge - facts)
+        found = implications if attacker == "implications" else negations
+    rounding = disclosure_error(knowledge=facts)
+    return _Found(
+        curves=curves,
+        values=found.values,
+        target=found.target,
+        facts=found.facts,
+        probability=found.probability,
+        weight=found.weight,
+        rounding=rounding,
+        error=0.0 if found.is_maximum else rounding,
     )
 
 
@@ -436,7 +529,7 @@ def _claim(histograms: Histograms, values: Floats, atom: "Atom") -> Claim:
     held = counts[atom.value]
     repeats = histograms.classes.repeats
     return Claim(
-        class_rank=int(before.sum() if repeats is None else repeats[before].sum()) + 1,
+        class_rank=int(before.sum() if repeats is None else repeats[before].sum()) + 1 + atom.copy,
         people=int(people),
         person=atom.person + 1,
         value_rank=int((counts > held).sum() + (counts[: atom.value] == held).sum()) + 1,

@@ -112,22 +112,42 @@ def spread_weights(
     """
     if weights is None:
         return [base] * len(values)
-    found = [base if weights.otherwise is None else weights.otherwise] * len(values)
+    own, absent = _own_weights(what, column, values, weights)
+    if absent:
+        raise ParameterError(f"{what} weighs {len(absent)} value(s) that column {column!r} does not have")
+    rest = base if weights.otherwise is None else weights.otherwise
+    return [own.get(position, rest) for position in range(len(values))]
+
+
+def spread_worst_weights(
+    what: str, column: str, values: Sequence[Value], weights: ColumnWeights, base: Fraction
+) -> tuple[list[Fraction], int]:
+    """Return the weight of every value, and how many weighted values do not occur.
+
+    Such a value may have been suppressed, or be misspelled for one that has no weight of its own: all of those get at
+    least its weight.
+    """
+    own, absent = _own_weights(what, column, values, weights)
+    rest = max([base if weights.otherwise is None else weights.otherwise, *absent])
+    return [own.get(position, rest) for position in range(len(values))], len(absent)
+
+
+def _own_weights(
+    what: str, column: str, values: Sequence[Value], weights: ColumnWeights
+) -> tuple[dict[int, Fraction], list[Fraction]]:
+    """Return the weights of single values by position, and those of values that do not occur."""
     by_key = {key(value): position for position, value in enumerate(values)}
-    taken: set[int] = set()
-    unknown = 0
+    own: dict[int, Fraction] = {}
+    absent: list[Fraction] = []
     for value, weight in weights.own:
         position = _position(what, column, value, values, by_key)
         if position is None:
-            unknown += 1
-        elif position in taken:
+            absent.append(weight)
+        elif position in own:
             raise ParameterError(f"{what} gives a value of column {column!r} two weights")
         else:
-            taken.add(position)
-            found[position] = weight
-    if unknown:
-        raise ParameterError(f"{what} weighs {unknown} value(s) that column {column!r} does not have")
-    return found
+            own[position] = weight
+    return own, absent
 
 
 class _All:
