@@ -21,7 +21,15 @@ from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.continued_release import Continuation
 from privacy_plugin.anonymizers.options import DOMAINS, read_option
 from privacy_plugin.description import Description
-from privacy_plugin.errors import BudgetError, ColumnError, ParameterError, PolicyError, SourceError, unknown_name
+from privacy_plugin.errors import (
+    BudgetError,
+    ColumnError,
+    ParameterError,
+    PolicyError,
+    PrivacyPluginError,
+    SourceError,
+    unknown_name,
+)
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
@@ -501,7 +509,10 @@ class RandomizedMethod(Anonymizer):
             for target in targets:
                 _require_writable(source, complete(rehearsal), target)
         private = request.generator is None
-        with spending(self.cost, ledger=ledger, dataset=self.rules.dataset, private=private) as spent:
+        with (
+            _without_retry(),
+            spending(self.cost, ledger=ledger, dataset=self.rules.dataset, private=private) as spent,
+        ):
             request.report("drawing")
             drawn = draw()
             released = complete(drawn.frequencies)
@@ -512,10 +523,7 @@ class RandomizedMethod(Anonymizer):
 
             request.report("writing")
             released.require_rows()
-            try:
-                made = source.write_rows(released, target=request.target, verify=record)
-            except SourceError as problem:  # BudgetError, because Dagster would retry a SourceError and spend again
-                raise BudgetError(f"{problem}; no table was written, and the budget of the draw stays spent") from None
+            made = source.write_rows(released, target=request.target, verify=record)
         return Anonymized(
             made=made,
             method=self.name,
@@ -567,6 +575,24 @@ class RandomizedMethod(Anonymizer):
                 f"{dataset!r} has spent {spent} a {cost.unit}; after {cost.budget} more the table could not pass "
                 f"{unmet}. Nothing was drawn"
             )
+
+
+@contextmanager
+def _without_retry() -> Iterator[None]:
+    """Raise BudgetError for every failure of a draw, because Dagster retries other errors and would spend again.
+
+    A ledger that refuses has spent nothing; its error passes unchanged.
+    """
+    try:
+        yield
+    except PrivacyPluginError as problem:
+        if not isinstance(problem, SourceError):
+            raise
+        raise BudgetError(f"{problem}; no table was written, and the budget of the draw stays spent") from None
+    except Exception as problem:
+        raise BudgetError(
+            f"the draw failed with {type(problem).__name__}; no table was written, and its budget stays spent"
+        ) from problem
 
 
 class DomainMethod(RandomizedMethod):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.errors import ParameterError, unknown_name
-from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.frequency.numbers import exact, shown, written
 from privacy_plugin.metrics.measurement import Measurement, Quantity
 from privacy_plugin.metrics.registry import Metric
 
@@ -103,7 +103,7 @@ class Limit:
         return {self.kind: numbers if self.kind == "between" else numbers[0]}
 
     def __str__(self) -> str:
-        numbers = " and ".join(str(written(bound)) for bound in self.bounds)
+        numbers = " and ".join(shown(bound) for bound in self.bounds)
         return f"{self.kind.replace('_', ' ')} {numbers}"
 
 
@@ -122,7 +122,7 @@ def _parse_bound(metric: Metric, number: Any, options: Mapping[str, Any]) -> Fra
         allowed = " and ".join(
             f"{kind} {end:g}" for kind, end in (("at least", low), ("at most", high)) if end is not None
         )
-        raise ParameterError(f"a limit of {metric.name} must be {allowed}, got {written(bound)}")
+        raise ParameterError(f"a limit of {metric.name} must be {allowed}, got {shown(bound)}")
     return bound
 
 

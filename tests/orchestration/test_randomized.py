@@ -11,6 +11,8 @@ import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers import randomized_response
+from privacy_plugin.errors import SourceError
 from privacy_plugin.orchestration import (
     BudgetLedgerResource,
     PrivacyGateComponent,
@@ -129,6 +131,26 @@ def test_a_partition_column_that_an_option_names_raises_at_definition() -> None:
             partitions_def=dg.StaticPartitionsDefinition(MONTHS),
             partition_column="month",
         )
+
+
+@pytest.mark.parametrize("error", [MemoryError, ZeroDivisionError, SourceError])
+def test_a_failed_draw_is_not_retried_and_spends_once(
+    pipeline: Pipeline, address: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger(address, epsilon=9)
+    drawing(pipeline, address, anonymize=RESPONSE)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error("secretvalue")
+
+    monkeypatch.setattr(randomized_response, "randomize_cells", fail)
+    job = dg.define_asset_job("draw", ["drawn"], op_retry_policy=dg.RetryPolicy(max_retries=2))
+    defs = dg.Definitions(assets=pipeline.definitions, resources=pipeline.resources, jobs=[job])
+    result = defs.resolve_job_def("draw").execute_in_process(instance=pipeline.instance, raise_on_error=False)
+    assert not result.success
+    assert "stays spent" in errors(result)
+    assert not any(event.is_step_up_for_retry for event in result.all_events)
+    assert [spend.status for spend in ledger.entries()] == ["reserved"]
 
 
 def test_a_failing_table_is_released_by_randomized_response(any_pipeline: Pipeline, address: str) -> None:

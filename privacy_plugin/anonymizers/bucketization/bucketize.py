@@ -18,7 +18,7 @@ from privacy_plugin.anonymizers.bucketization.buckets import (
 from privacy_plugin.description import Description
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.numbers import written
+from privacy_plugin.frequency.numbers import shown, written
 from privacy_plugin.frequency.values import label
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
@@ -83,7 +83,7 @@ class Bucketization:
                 ("a person shares a bucket with", f"{self.shared_by - 1:,.1f} others on average"),
                 (
                     "maximum disclosure",
-                    f"{float(self.disclosure):.4g} with {self.knowledge} facts; below {written(self.below)} was wanted",
+                    f"{float(self.disclosure):.4g} with {self.knowledge} facts; below {shown(self.below)} was wanted",
                 ),
                 ("dealing", self.dealing if self.neighbours is None else f"{self.dealing}, among neighbours"),
             ),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from privacy_plugin.errors import ColumnError, ParameterError, unknown_name
-from privacy_plugin.frequency.numbers import exact, written
+from privacy_plugin.frequency.numbers import exact, shown, written
 from privacy_plugin.frequency.values import Key, Value, canonical, key, label
 
 # {column: weight}, {(column, value): weight}, {column: {value: weight, "otherwise": weight}}, or a mixture
@@ -175,7 +175,7 @@ def _entries(what: str, given: GivenWeights) -> Iterable[tuple[str, Any, Any]]:
 def _weight(what: str, column: str, given: Any) -> Fraction:
     weight = exact(given, what=f"the {what} of column {column!r}")
     if not 0 <= weight <= 1:
-        raise ParameterError(f"the {what} of column {column!r} must lie between 0 and 1, not {written(weight)}")
+        raise ParameterError(f"the {what} of column {column!r} must lie between 0 and 1, not {shown(weight)}")
     return weight
 
 

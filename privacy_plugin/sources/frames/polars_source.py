@@ -22,7 +22,7 @@ from privacy_plugin.sources.frames.local_source import LocalSource, Mask, Texts
 from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables, require_column_names
 
 # Types that Arrow cannot represent: it would convert Python objects to their addresses in memory.
-_NOT_IN_ARROW = (pl.Object, pl.Int128, pl.UInt128)
+_NOT_IN_ARROW = tuple(getattr(pl, name) for name in ("Object", "Int128", "UInt128") if hasattr(pl, name))
 
 _ERRORS = ForeignErrors(classes=(Exception,), place="in polars")  # a plan may call any Python code
 
