@@ -31,11 +31,13 @@ from privacy_plugin.errors import (
     unknown_name,
 )
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.drawn_people import draw_rows_of_people
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import exact, written
 from privacy_plugin.generalization.plan import LatticeNode, TradeOff
 from privacy_plugin.generalization.unknown_values import Unknown, describe_unknown_rows, unknown_lines
 from privacy_plugin.ledger.budget import Budget
+from privacy_plugin.ledger.composition import SUBSTITUTED
 from privacy_plugin.ledger.in_use import ledger_in_use
 from privacy_plugin.ledger.spending import Cost, spending
 from privacy_plugin.metrics.measurement import Measurement
@@ -126,6 +128,8 @@ class Anonymized:
     """What a saved plan did with values that no hierarchy covers, and how many rows of each column had one."""
     treated: Mapping[str, str] = field(default_factory=dict)
     """What was done to the numbers of single columns."""
+    rows_a_person: int | None = None
+    """At most how many rows of a person were drawn from."""
     continuation: Continuation | None = None
     """Who was released together with earlier releases, and who waits."""
 
@@ -139,6 +143,8 @@ class Anonymized:
         if self.cost is not None and self.remaining is not None:
             content["spent"] = {**self.cost.budget.to_dict(), "unit": self.cost.unit, "mechanism": self.cost.mechanism}
             content["remaining"] = {**self.remaining.to_dict(), "unit": self.cost.unit}
+        if self.rows_a_person is not None:
+            content["rows_a_person"] = self.rows_a_person
         if self.continuation is not None:
             content["continuation"] = self.continuation.to_dict()
         if self.treated:
@@ -162,6 +168,8 @@ class Anonymized:
         if self.cost is not None and self.remaining is not None:
             cost, remaining = self.cost, self.remaining
             rows.append((cost.mechanism, f"spent {cost}; {remaining} left a {cost.unit}"))
+            if self.rows_a_person is not None:
+                rows.append(("rows of a person", f"at most {self.rows_a_person}, drawn at random"))
             facts |= {
                 "mechanism": cost.mechanism,
                 "privacy unit": cost.unit,
@@ -425,7 +433,25 @@ class RandomizedMethod(Anonymizer):
     @property
     @abstractmethod
     def cost(self) -> Cost:
-        """What one draw spends."""
+        """What one draw spends for a row."""
+
+    @property
+    def spend(self) -> Cost:
+        """What one draw spends, for a person where the policy bounds the rows of a person."""
+        return self.cost if self.rules.rows_a_person is None else self.cost.of_people(self.rules.rows_a_person)
+
+    def released_roles(self) -> Mapping[str, str]:
+        """Return the roles of the columns; drawn rows belong to no person, so that the unit is left out."""
+        return {name: "identifier" if role == "unit" else role for name, role in self.rules.roles.items()}
+
+    def frequencies(self, source: Source, columns: Sequence[str], generator: Any) -> FrequencyTable:
+        """Count the rows to draw from: at most so many of every person, where the policy bounds them."""
+        unit, rows = self.rules.unit, self.rules.rows_a_person
+        if unit is None or rows is None:
+            return source.frequencies(columns)
+        table = source.frequencies([*columns, unit])
+        table.require_rows()
+        return draw_rows_of_people(table, unit=unit, rows=rows, generator=generator)
 
     @abstractmethod
     def prepare(self, table: FrequencyTable, generator: Any) -> Callable[[], DrawnResult]:
@@ -438,7 +464,7 @@ class RandomizedMethod(Anonymizer):
     def unmet(self, spent_at: Callable[[Fraction], Budget]) -> Requirement | None:
         """Return a requirement on the privacy budget that the spend at its delta does not meet, or None."""
         for requirement in self.budgets:
-            if requirement.options["privacy_unit"] == self.cost.unit:
+            if requirement.options["privacy_unit"] == self.spend.unit:
                 allowed = exact(requirement.options.get("delta", 0))
                 spent = spent_at(allowed)
                 value = spent.epsilon if spent.delta <= allowed else math.inf
@@ -449,10 +475,15 @@ class RandomizedMethod(Anonymizer):
 
     def require_policy(self) -> None:
         """Refuse a policy without a budget requirement in the unit of the method, or with one that a draw exceeds."""
-        if self.rules.unit is not None:
-            raise PolicyError(f"{self.name} protects one row; it cannot count people by {self.rules.unit!r}")
+        if self.rules.people:
+            raise PolicyError(f"{self.name} cannot make one row a person with people; use rows_a_person: 1")
+        if self.rules.unit is not None and self.rules.rows_a_person is None:
+            raise PolicyError(
+                f"{self.name} protects one row, and people by {self.rules.unit!r} may have several; add rows_a_person: "
+                "at most how many rows of a person are drawn from"
+            )
         try:
-            cost = self.cost
+            cost = self.spend
             budget = cost.budget
         except ParameterError as problem:
             raise PolicyError(f"anonymize: {problem}") from None
@@ -501,7 +532,7 @@ class RandomizedMethod(Anonymizer):
     def _draw(self, source: Source, request: Request, ledger: "BudgetLedger") -> Anonymized:
         ledger.require_apart(getattr(source, "bind", None))
         request.report("reading")
-        table, complete = self._read(source)
+        table, complete = self._read(source, request.generator)
         draw = self.prepare(table, request.generator)
         self._require_budget(ledger)
         targets = dict.fromkeys((request.target, request.target if request.final is None else request.final))
@@ -511,7 +542,7 @@ class RandomizedMethod(Anonymizer):
         private = request.generator is None
         with (
             _without_retry(),
-            spending(self.cost, ledger=ledger, dataset=self.rules.dataset, private=private) as spent,
+            spending(self.spend, ledger=ledger, dataset=self.rules.dataset, private=private) as spent,
         ):
             request.report("drawing")
             drawn = draw()
@@ -530,15 +561,18 @@ class RandomizedMethod(Anonymizer):
             makes=self.makes,
             left_out=_left_out(source, self.used),
             result=drawn,
-            cost=self.cost,
-            remaining=ledger.remaining(dataset=self.rules.dataset, unit=self.cost.unit),
+            cost=self.spend,
+            rows_a_person=self.rules.rows_a_person,
+            remaining=ledger.remaining(dataset=self.rules.dataset, unit=self.spend.unit),
         )
 
-    def _read(self, source: Source) -> tuple[FrequencyTable, Callable[[FrequencyTable], FrequencyTable]]:
+    def _read(
+        self, source: Source, generator: Any
+    ) -> tuple[FrequencyTable, Callable[[FrequencyTable], FrequencyTable]]:
         """Return the table to draw from, and a function that adds the constant column to drawn rows."""
         if self.constant is None:
-            return source.frequencies(self.columns), lambda drawn: drawn
-        whole = source.frequencies(self.rules.released)
+            return self.frequencies(source, self.columns, generator), lambda drawn: drawn
+        whole = self.frequencies(source, self.rules.released, generator)
         whole.require_rows()
         values = whole.project([self.constant]).dictionary(self.constant)
         if len(values) > 1:
@@ -559,14 +593,21 @@ class RandomizedMethod(Anonymizer):
         )
 
     def _account(self, drawn: DrawnResult) -> dict[str, Any]:
-        if self.constant is None:
-            return drawn.account
-        public = f"the value of {self.constant!r} is public: it names the partition, and is not drawn"
-        return {**drawn.account, "assumptions": [*drawn.account.get("assumptions", ()), public]}
+        account = dict(drawn.account)
+        assumptions = list(account.get("assumptions", ()))
+        if self.constant is not None:
+            assumptions.append(f"the value of {self.constant!r} is public: it names the partition, and is not drawn")
+        if (rows := self.rules.rows_a_person) is not None:
+            spend = self.spend
+            account |= {"unit": spend.unit, "neighbours": _person_relation(spend.neighbours, rows)}
+            account |= {name: float(amount) for name, amount in vars(spend.budget).items()}
+            if spend.neighbours == SUBSTITUTED:
+                assumptions.append(f"how many rows a person has is public, up to {rows}")
+        return {**account, "assumptions": assumptions}
 
     def _require_budget(self, ledger: "BudgetLedger") -> None:
         """Refuse a draw whose table could not pass the gate: it would spend budget for nothing."""
-        cost, dataset = self.cost, self.rules.dataset
+        cost, dataset = self.spend, self.rules.dataset
         spent = ledger.spent(dataset=dataset, unit=cost.unit)
         after = ledger.total(dataset=dataset, unit=cost.unit).after(cost.sums, cost.neighbours)
         unmet = self.unmet(lambda delta: after.within(delta)[0])
@@ -593,6 +634,14 @@ def _without_retry() -> Iterator[None]:
         raise BudgetError(
             f"the draw failed with {type(problem).__name__}; no table was written, and its budget stays spent"
         ) from problem
+
+
+def _person_relation(neighbours: str, rows: int) -> str:
+    """Return the neighbour relation of people, at most so many rows of whom are drawn from."""
+    drawn = f"at most {rows} rows of every person were drawn at random"
+    if neighbours == SUBSTITUTED:
+        return f"tables that differ in all rows of one person, who has as many in both; {drawn}"
+    return f"tables with and without all rows of one person; {drawn}"
 
 
 class DomainMethod(RandomizedMethod):

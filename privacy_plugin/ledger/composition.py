@@ -61,13 +61,7 @@ class Sums:
         (2 epsilon, (1 + e^epsilon) delta), rounded up. rho becomes 4 rho (Bun and Steinke, Proposition 1.9), and with
         a delta of its own what follows from the two steps.
         """
-        if not self.delta:
-            delta = Fraction(0)
-        elif self.epsilon > _LARGEST_EPSILON:
-            delta = Fraction(1)
-        else:
-            factor = 1 + Fraction(math.exp(float(self.epsilon))) * (1 + Fraction(1, 10**12))
-            delta = min(rounded_up(factor * self.delta, digits=40), Fraction(1))
+        delta = delta_of_steps(self.epsilon, self.delta, 2)
         left_out = delta if self.rho_delta else Fraction(0)
         return Sums(epsilon=2 * self.epsilon, delta=delta, rho=4 * self.rho, rho_delta=left_out)
 
@@ -144,6 +138,25 @@ class Total:
         if concentrated is None or (added.delta <= delta and added.epsilon <= concentrated):
             return added, SEQUENTIAL
         return Budget(epsilon=concentrated, delta=delta), CONCENTRATED
+
+
+def delta_of_steps(epsilon: Fraction, delta: Fraction, steps: int) -> Fraction:
+    """Return the delta of several steps of the neighbour relation, rounded up; their epsilons add up.
+
+    P(S) <= e^epsilon P'(S) + delta at each step gives delta (1 + e^epsilon + ... + e^((steps - 1) epsilon)), which is
+    delta (e^(steps epsilon) - 1) / (e^epsilon - 1).
+
+    >>> delta_of_steps(Fraction(0), Fraction(1, 100), 3)
+    Fraction(3, 100)
+    """
+    if not delta:
+        return Fraction(0)
+    if epsilon * (steps - 1) > _LARGEST_EPSILON:
+        return Fraction(1)
+    powers = [Fraction(math.exp(float(step * epsilon))) * (1 + Fraction(1, 10**12)) for step in range(1, steps)]
+    if not epsilon:
+        powers = [Fraction(1)] * (steps - 1)
+    return min(rounded_up((1 + sum(powers, Fraction(0))) * delta, digits=40), Fraction(1))
 
 
 def _added(one: Fraction, other: Fraction) -> Fraction:

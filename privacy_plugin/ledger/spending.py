@@ -10,13 +10,14 @@ Refuse whatever can be refused before this block: once reserved, the budget is s
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from privacy_plugin.errors import ParameterError, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.numbers import exact
 from privacy_plugin.ledger.budget import Budget
-from privacy_plugin.ledger.composition import SUBSTITUTED, Sums
+from privacy_plugin.ledger.composition import SUBSTITUTED, Sums, delta_of_steps
 from privacy_plugin.sources import Fingerprint, open_source
 from privacy_plugin.sources.fingerprint import content_fingerprint
 
@@ -48,6 +49,26 @@ class Cost:
     def budget(self) -> Budget:
         """The amount, exact."""
         return Budget.of(self.epsilon, self.delta)
+
+    def of_people(self, rows: int) -> "Cost":
+        """Return the cost for a person with at most so many rows, where this is the cost for a row.
+
+        Group privacy: tables that differ in all rows of a person are at most `rows` steps of the neighbour relation
+        apart. (epsilon, delta) becomes (rows epsilon, delta (e^(rows epsilon) - 1) / (e^epsilon - 1)), and rho becomes
+        rows^2 rho (Bun and Steinke 2016, Proposition 1.9). `frequency.drawn_people` shows why a draw of the rows keeps
+        this.
+
+        >>> str(Cost(mechanism="noise", epsilon="1/2").of_people(3))
+        'epsilon 1.5, delta 0 a person'
+        """
+        each = self.budget
+        return replace(
+            self,
+            epsilon=rows * each.epsilon,
+            delta=delta_of_steps(each.epsilon, each.delta, rows),
+            unit="person",
+            rho=None if self.rho is None else rows**2 * exact(self.rho, what="rho"),
+        )
 
     def __str__(self) -> str:
         return f"{self.budget} a {self.unit}"

@@ -91,6 +91,23 @@ def parse_count(given: Any, roles: Mapping[str, str]) -> str | None:
     return str(given)
 
 
+def parse_rows_a_person(given: Any, roles: Mapping[str, str], method: str) -> int | None:
+    """Parse `rows_a_person: 3`: at most how many rows of a person a randomized method draws from."""
+    if given is None:
+        return None
+    if type(given) is not int or given < 1:
+        raise PolicyError(
+            "rows_a_person must be a whole number of at least 1: at most how many rows of a person are used"
+        )
+    if "unit" not in roles.values():
+        raise PolicyError(
+            "rows_a_person limits the rows of a person; give the column that identifies people the role unit"
+        )
+    if not find_anonymizer(method).spends_budget:
+        raise PolicyError(f"rows_a_person is for methods that draw at random; {method} uses all rows")
+    return given
+
+
 def judge_members(requirement: Requirement, people: Mapping[str, Any], roles: Mapping[str, str]) -> Requirement:
     """Judge a sensitive column of sets by its members; raise where a requirement needs one value a person."""
     used = {name for name, role in roles.items() if role in ("quasi_identifier", "sensitive")}

@@ -33,6 +33,7 @@ from privacy_plugin.policy.parser import (
     parse_hierarchies,
     parse_method,
     parse_requirements,
+    parse_rows_a_person,
     parse_treatments,
     parse_valid_for,
     with_dataset,
@@ -61,6 +62,7 @@ _KEYS = (
     "valid_for",
     "count",
     "people",
+    "rows_a_person",
 )
 
 ORIGINAL_NOT_JUDGED = (
@@ -93,6 +95,7 @@ class Policy:
     notes: tuple[str, ...] = ()
     valid_for: timedelta | None = None
     count: str | None = None
+    rows_a_person: int | None = None
     people: Mapping[str, Any] = field(default_factory=dict)
     treatments: Mapping[str, Treatment] = field(default_factory=dict)
 
@@ -126,10 +129,10 @@ class Policy:
         people = parse_people(given.get("people"), roles)
         if people:
             requirements = tuple(judge_members(requirement, people, roles) for requirement in requirements)
-        else:
-            require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns)
+        if not people and not find_anonymizer(method).spends_budget:  # drawn rows belong to no person
+            require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         resolved = [with_dataset(with_hierarchies(each, hierarchies), dataset) for each in requirements]
         policy = cls(
             dataset=dataset,
@@ -142,6 +145,7 @@ class Policy:
             clauses=clauses,
             valid_for=parse_valid_for(given.get("valid_for")),
             count=parse_count(given.get("count"), roles),
+            rows_a_person=parse_rows_a_person(given.get("rows_a_person"), roles, method),
             people=people,
             treatments=parse_treatments(columns),
             notes=(
@@ -188,6 +192,7 @@ class Policy:
             "population": self.population,
             **({"valid_for": str(self.valid_for)} if self.valid_for else {}),
             **({"count": self.count} if self.count else {}),
+            **({"rows_a_person": self.rows_a_person} if self.rows_a_person else {}),
             **({"people": dict(self.people)} if self.people else {}),
             **(
                 {"treatments": {name: one.to_dict() for name, one in self.treatments.items()}}
@@ -209,6 +214,7 @@ class Policy:
             digest=self._digest(),
             clauses=self.clauses,
             count=self.count,
+            rows_a_person=self.rows_a_person,
             people=self.people,
             treatments=self.treatments,
         )

@@ -36,6 +36,8 @@ class Rules:
     clauses: Sequence[Clause] = ()
     count: str | None = None
     """How the people of a unit column are counted; None is the default, `sequences`."""
+    rows_a_person: int | None = None
+    """At most how many rows of a person a randomized method draws from; None where every row is a person."""
     people: Mapping[str, Any] = field(default_factory=dict)
     """How one row a person is made before anything is judged; empty where rows stay as they are."""
     treatments: Mapping[str, Treatment] = field(default_factory=dict)

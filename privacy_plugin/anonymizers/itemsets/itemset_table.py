@@ -69,8 +69,10 @@ class ItemsetMethod(RandomizedMethod):
                 "policy of this method has requirements on privacy_budget only"
             )
 
-    def _read(self, source: Source) -> tuple[FrequencyTable, Callable[[FrequencyTable], FrequencyTable]]:
-        return source.frequencies(self.columns), lambda drawn: drawn
+    def _read(
+        self, source: Source, generator: Any
+    ) -> tuple[FrequencyTable, Callable[[FrequencyTable], FrequencyTable]]:
+        return self.frequencies(source, self.columns, generator), lambda drawn: drawn
 
 
 def longest_itemsets(
