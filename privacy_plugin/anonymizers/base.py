@@ -20,6 +20,7 @@ import numpy as np
 from privacy_plugin.anonymizers.coded_rows import declared_domain
 from privacy_plugin.anonymizers.continued_release import Continuation
 from privacy_plugin.anonymizers.options import DOMAINS, read_option
+from privacy_plugin.anonymizers.worst_people import Removal
 from privacy_plugin.description import Description
 from privacy_plugin.errors import (
     BudgetError,
@@ -132,6 +133,14 @@ class Anonymized:
     """At most how many rows of a person were drawn from."""
     continuation: Continuation | None = None
     """Who was released together with earlier releases, and who waits."""
+    removal: Removal | None = None
+    """Who was removed after generalization because of their privacy scores."""
+
+    @property
+    def steps(self) -> tuple[tuple[str, str], ...]:
+        """What was done besides the plan: a name and a sentence each."""
+        followed = () if self.continuation is None else tuple(self.continuation.rows())
+        return followed if self.removal is None else (*followed, self.removal.line())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data without a value of the table."""
@@ -147,6 +156,8 @@ class Anonymized:
             content["rows_a_person"] = self.rows_a_person
         if self.continuation is not None:
             content["continuation"] = self.continuation.to_dict()
+        if self.removal is not None:
+            content["removed"] = self.removal.to_dict()
         if self.treated:
             content["treated"] = dict(self.treated)
         if self.unknown is not None:
@@ -159,9 +170,11 @@ class Anonymized:
         rows = [("left out", ", ".join(self.left_out))] if self.left_out else []
         rows += [(f"column {name}", described) for name, described in self.treated.items()]
         facts: dict[str, Any] = {"method": self.method, "left out": ", ".join(self.left_out) or "no column"}
+        rows += self.steps
         if self.continuation is not None:
-            rows += self.continuation.rows()
             facts |= self.continuation.facts()
+        if self.removal is not None:
+            facts |= self.removal.facts()
         if self.unknown is not None:
             rows += [(f"{title}, here", found) for title, found in describe_unknown_rows(*self.unknown, "rows")]
             facts["cells with unknown values"] = sum(self.unknown[1].values())
@@ -179,6 +192,8 @@ class Anonymized:
                 "remaining delta": float(remaining.delta),
             }
         counted = content.released_rows if self.continuation is None else self.continuation.released
+        if self.removal is not None:
+            counted = self.removal.released
         return replace(content, rows=(*rows, *content.rows), facts={**facts, **content.facts}, released_rows=counted)
 
 

@@ -2,11 +2,13 @@
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from privacy_plugin.anonymizers.base import Anonymized, Progress, RecodingMethod, Request
 from privacy_plugin.anonymizers.continued_release import release_together, require_continuing
+from privacy_plugin.anonymizers.worst_people import NOTE, suppress_worst
 from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.generalization.generalize import generalize
 from privacy_plugin.generalization.local_plan import LocalPlan
@@ -18,7 +20,8 @@ from privacy_plugin.generalization.shaped_classes import (
     require_choosable,
     require_ladder,
 )
-from privacy_plugin.sources import Source
+from privacy_plugin.requirements.requirement import Requirement
+from privacy_plugin.sources import Source, open_source
 
 _RELEASES = inspect.Parameter(
     "releases",
@@ -26,6 +29,10 @@ _RELEASES = inspect.Parameter(
     default="separately",
     annotation=Literal["separately", "together"],
 )
+_SUPPRESS = inspect.Parameter(
+    "suppress", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Mapping[str, str] | None
+)
+_NOT_OF_THE_SEARCH = ("releases", "suppress")
 
 
 class GeneralizingMethod(RecodingMethod):
@@ -35,17 +42,30 @@ class GeneralizingMethod(RecodingMethod):
 
     @classmethod
     def policy_options(cls) -> dict[str, inspect.Parameter]:
-        """Return the options of the search, and whether a release continues the earlier ones."""
-        return {**super().policy_options(), "releases": _RELEASES}
+        """Return the options of the search, whether a release continues the earlier ones, and who is removed after."""
+        return {**super().policy_options(), "releases": _RELEASES, "suppress": _SUPPRESS}
 
     @property
     def continues(self) -> bool:
         """Whether a release applies the plan of the last one, and publishes only whole joint classes."""
         return self.options.get("releases") == "together"
 
+    @property
+    def removes_worst(self) -> bool:
+        """Whether the people with the highest privacy scores are removed after the search."""
+        return self.options.get("suppress") is not None
+
+    @property
+    def aims(self) -> tuple[Requirement, ...]:
+        """The requirements that the search aims at; the privacy score is left to the removal, if there is one."""
+        aims = super().aims
+        return tuple(one for one in aims if one.metric != "privacy_score") if self.removes_worst else aims
+
     def require_policy(self) -> None:
-        """Refuse also to continue releases of unknown people, and to look at values where only class sizes decide."""
+        """Refuse what cannot be followed, removed, or chosen by class sizes alone."""
         super().require_policy()
+        if self.removes_worst:
+            self._require_removable()
         if self.continues:
             require_continuing(self)
         choose_by, ladder = self.options.get("choose_by", "everything"), self.options.get("k")
@@ -58,6 +78,8 @@ class GeneralizingMethod(RecodingMethod):
 
     def run(self, source: Source, request: Request) -> Anonymized:
         """Search and apply, or continue the releases of the history in use."""
+        if self.removes_worst:
+            return self._run_without_worst(source, request)
         if not self.continues:
             return super().run(source, request)
         made, plan, continuation = release_together(self, source, request)
@@ -71,6 +93,52 @@ class GeneralizingMethod(RecodingMethod):
             continuation=continuation,
         )
 
+    def _require_removable(self) -> None:
+        scores = [one for one in self.rules.requirements if one.metric == "privacy_score"]
+        if len(scores) != 1:
+            raise PolicyError(f"suppress: {{worst: privacy_score}} needs one privacy_score to meet, not {len(scores)}")
+        if not self.aims or any(one.definition.needs_population for one in self.aims):
+            raise PolicyError(
+                "suppress: {worst: privacy_score} goes with other requirements on classes, such as k_anonymity, and "
+                "without a population"
+            )
+        if not self.options.get("max_suppression"):
+            raise PolicyError("suppress: {worst: privacy_score} needs max_suppression, the share of rows that may go")
+        if self.continues or self.options.get("choose_by", "everything") != "everything":
+            raise PolicyError(
+                "suppress: {worst: privacy_score} looks at sensitive values in every release; it does not go with "
+                "choose_by: quasi_identifiers or releases: together"
+            )
+
+    def _run_without_worst(self, source: Source, request: Request) -> Anonymized:
+        """Generalize in memory, remove the people at the highest risk, and write the rest in the engine."""
+        from privacy_plugin.sources.drawn_rows import build_arrow_table  # imports Arrow
+
+        kept = [name for name in source.columns if self.rules.roles[name] != "identifier"]
+        rows = open_source(build_arrow_table(source.frequencies(kept)))
+        found = super().run(rows, replace(request, target=None, final=None))
+        made = open_source(found.made)
+        table = made.frequencies(made.columns)
+        total = rows.row_count()
+        request.report("removing the people at the highest risk")
+        score = next(one for one in self.rules.requirements if one.metric == "privacy_score")
+        left, removal = suppress_worst(
+            table,
+            score=score,
+            others=self.aims,
+            attributes=(*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
+            quasi_identifiers=self.rules.columns("quasi_identifier"),
+            max_suppression=self.options["max_suppression"],
+            suppressed=total - table.rows,
+        )
+        request.report("writing")
+        return replace(
+            found,
+            made=source.write_rows(left, target=request.target, verify=lambda _: None),
+            left_out=tuple(name for name in source.columns if self.rules.roles[name] == "identifier"),
+            removal=removal,
+        )
+
     @abstractmethod
     def search(self, source: Source, *, population: Any, progress: Progress | None) -> Plan | LocalPlan:
         """Find a plan."""
@@ -78,7 +146,7 @@ class GeneralizingMethod(RecodingMethod):
     def arguments(self, population: Any, progress: Progress | None) -> dict[str, Any]:
         """Return the arguments of the search, apart from the data."""
         return {
-            **{name: value for name, value in self.options.items() if name != "releases"},
+            **{name: value for name, value in self.options.items() if name not in _NOT_OF_THE_SEARCH},
             "hierarchies": self.hierarchies,
             "requirements": self.aims,
             "attributes": (*self.rules.columns("quasi_identifier"), *self.rules.columns("sensitive")),
@@ -93,11 +161,14 @@ class GeneralizingMethod(RecodingMethod):
         """What labels and classes tell, as far as the policy alone says it."""
         observed = self.options.get("labels") == "observed"
         looks = self.options.get("choose_by", "everything") == "everything" and looks_at_values(self.aims)
-        return (*((OBSERVED_NOTE,) if observed else ()), *((SEARCH_NOTE,) if looks else ()))
+        removes = (NOTE,) if self.removes_worst else ()
+        return (*((OBSERVED_NOTE,) if observed else ()), *((SEARCH_NOTE,) if looks else ()), *removes)
 
     def notes_on(self, plan: Any) -> tuple[str, ...]:
         """Return the notes of the plan, which counts the classes that follow from sensitive values."""
-        return tuple(plan.notes) if isinstance(plan, Plan | LocalPlan) else self.notes
+        if not isinstance(plan, Plan | LocalPlan):
+            return self.notes
+        return (*plan.notes, *((NOTE,) if self.removes_worst else ()))
 
     def apply(self, result: Any, source: Source, *, target: str | None, keep: Sequence[str], population: Any) -> Any:
         """Write the labels of the plan, and suppress the classes that fail in this table."""

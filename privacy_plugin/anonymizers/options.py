@@ -170,10 +170,17 @@ def _items(name: str, value: Any) -> list[tuple[Any, Any]]:
     return list(value.items())
 
 
+def _worst(name: str, value: Any, _: Sequence[str]) -> Any:
+    if value != {"worst": "privacy_score"}:
+        raise ParameterError(f"{name} must be written as {name}: {{worst: privacy_score}}")
+    return dict(value)
+
+
 _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "max_suppression": _share,
     "max_false_share": _share,
     "max_size": _whole,
+    "suppress": _worst,
     "loss": _loss,
     "k": _whole,
     "beta": _inner_share,

@@ -161,7 +161,9 @@ def anonymize(
             # exact results of the original are covered by no budget, and other columns cannot be judged
             if not loaded.is_randomized and loaded.rules.form == "rows":
                 verdicts.insert(0, ("as it is", loaded.judge(source, population=others)))
-            write_report(report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful)
+            write_report(
+                report, policy=loaded, verdicts=verdicts, plan=result.result, usefulness=useful, steps=result.steps
+            )
     show_anonymized(terminal, result, again=saved is not None)
     written: dict[str, str | Path | None] = {
         "output": ", ".join(outputs) if verdict.passed else None,

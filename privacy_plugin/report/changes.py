@@ -20,6 +20,7 @@ def changes(content: ReportContent) -> Markup:
         return Markup("")
     described = content.plan.describe()
     pairs: list[tuple[str, Child]] = [(name[:1].upper() + name[1:], value) for name, value in described.rows]
+    pairs += [(name[:1].upper() + name[1:], value) for name, value in content.steps]
     pairs += [(f"Column {name}", treatment.describe()) for name, treatment in content.policy.treatments.items()]
     rows: list[list[Child]] = [[element("code", one.column), _steps(one), one.meaning] for one in described.levels]
     points, problem = content.trade_off

@@ -23,6 +23,8 @@ class ReportContent:
     certificate: Certificate | None = None
     title: str | None = None
     usefulness: Usefulness | None = None
+    steps: Sequence[tuple[str, str]] = ()
+    """What was done besides the plan, such as who was removed afterwards: a name and a sentence each."""
 
     def __post_init__(self) -> None:
         """Raise for verdicts or a certificate of another policy: a report never mixes policies."""

@@ -45,12 +45,13 @@ def render_report(
     certificate: Certificate | None = None,
     title: str | None = None,
     usefulness: Usefulness | None = None,
+    steps: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the report as one self-contained HTML page.
 
     `verdicts` are labelled and in order, such as ("as it is", ...), ("anonymized", ...); the last one decides the
-    banner. With a `usefulness` (`measure_usefulness`), the page also shows what the release keeps of its original. It
-    holds names of columns, counts and digests, and no value of the table.
+    banner. With a `usefulness` (`measure_usefulness`), the page also shows what the release keeps of its original.
+    `steps`: what was done besides the plan. It holds names of columns, counts and digests, and no value of the table.
     """
     content = ReportContent(
         policy=policy,
@@ -59,6 +60,7 @@ def render_report(
         certificate=certificate,
         title=title,
         usefulness=usefulness,
+        steps=steps,
     )
     return html_page(content.heading, [build(content) for build in SECTIONS])
 
@@ -89,10 +91,17 @@ def write_report(
     certificate: Certificate | None = None,
     title: str | None = None,
     usefulness: Usefulness | None = None,
+    steps: Sequence[tuple[str, str]] = (),
 ) -> Location:
     """Write the report to a file, whole or not at all, and return its path."""
     page = render_report(
-        policy=policy, verdicts=verdicts, plan=plan, certificate=certificate, title=title, usefulness=usefulness
+        policy=policy,
+        verdicts=verdicts,
+        plan=plan,
+        certificate=certificate,
+        title=title,
+        usefulness=usefulness,
+        steps=steps,
     )
     return write_page(path, page)
 
