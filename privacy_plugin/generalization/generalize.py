@@ -165,7 +165,7 @@ def generalize(
             unknown=unknown,
         )
         looked = choose_by == "everything" and looks_at_values(requirements)
-        return replace(plan, choose_by=choose_by, notes=_shaped_notes(lattice, found, progress) if looked else ())
+        return replace(plan, choose_by=choose_by, notes=_shaped_notes(deciding, found, progress) if looked else ())
 
     plan, refused = climb(lattice.requirements, k, attempt)
     if not refused:

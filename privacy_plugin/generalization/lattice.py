@@ -149,6 +149,17 @@ class Lattice:
             return GroupedCounts(self.codes, self.table.counts, self.maps, k=self.conditions.k)
         return self._walked_counts()
 
+    def size_counts(self) -> NodeCounts:
+        """Count the rows of every node in classes that are too small, whatever else is asked of a class."""
+        return WalkedCounts(
+            shape=self.shape,
+            codes=self.codes,
+            counts=self.table.counts,
+            maps=self.maps,
+            conditions=replace(self.conditions, rules=()),
+            others={},
+        )
+
     def _walked_counts(self) -> WalkedCounts:
         codes, counts, maps = self.codes, self.table.counts, list(self.maps)
         others = sensitive_codes(self.table, self.sensitive_columns) if self.conditions.rules else {}

@@ -27,6 +27,7 @@ _MOST_PRUNED = 20_000_000  # nodes that pruning keeps a table of
 _MOST_VISITS = 100_000_000  # distinct rows * nodes that are judged one by one: some minutes
 _JUDGED_AT_LEAST = 300
 _FEW_JUDGED = 64  # allowed nodes that are all judged, only to list the minimal ones
+_FEW_RULED = 64  # nodes that are evaluated by every requirement before the rules of all are counted
 _REPORTED_EVERY = 25
 
 Progress = Callable[[str], None]
@@ -88,6 +89,11 @@ def search(lattice: Lattice, progress: Progress | None) -> Found | None:
             f"counting all {lattice.nodes:,} generalizations: about {walked / _WALKED_A_SECOND + 2:,.0f} s (the first "
             "time ever, half a minute more to compile)"
         )
+    conditions = lattice.conditions
+    if conditions.k > 1 and conditions.rules and conditions.decisive and lattice.nodes > PICTURED:
+        found = _by_sizes_first(lattice, judge)
+        if found is not None:
+            return found
     return _by_table(lattice, judge, inherited)
 
 
@@ -132,6 +138,24 @@ def least_loss(lattice: Lattice) -> float | None:
         return float(bounds[eligible].min())
     best, _, _ = least(bounds, eligible, lattice.by_sizes if lattice.conditions.sizes_only else lattice.judge)
     return None if best is None else best.loss
+
+
+def _by_sizes_first(lattice: Lattice, judge: _Judgements) -> Found | None:
+    """Count the class sizes of all nodes, and everything else of the few that could lose the least; None if not few.
+
+    Rows in classes that are too small are suppressed whatever else is asked, so their loss bounds every node's.
+    """
+    counts = lattice.size_counts()
+    eligible = (counts.failing <= lattice.most_suppressed) & (counts.failing < lattice.table.rows)
+    bounds = lattice.loss.bounds(counts)
+    best, asked, certain = least(bounds, eligible, judge, refine=lambda n: lattice.by_sizes(n).loss, most=_FEW_RULED)
+    if best is None or not certain:
+        return None
+    words = (
+        f"the class sizes of all {lattice.nodes:,} combinations of levels were examined; {asked:,} evaluated by every "
+        "requirement, by rising loss; minimal nodes are not listed because all nodes would have to be evaluated"
+    )
+    return Found(best=best, minimal=(), visited=lattice.nodes, exact=True, search=words)
 
 
 def _by_table(lattice: Lattice, judge: _Judgements, inherited: bool) -> Found | None:
