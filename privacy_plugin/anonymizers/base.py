@@ -242,7 +242,9 @@ class Anonymizer(ABC):
     treats_columns: ClassVar[bool] = False
     """Whether it can treat single columns before: top coding, rounding, microaggregation."""
     spends_budget: ClassVar[bool] = False
-    once: ClassVar[str] = ""
+    keeps_people: ClassVar[bool] = False
+    """Whether a unit column only says who is who from release to release: the released tables do not have it."""
+    made_once: ClassVar[str] = ""
     """What a second run makes anew, such as a deal: the release of another one is refused, because both intersect."""
     form: ClassVar[str] = "rows"
     """What the released tables contain: rows with the columns of the source, or something that is made of them."""
@@ -276,8 +278,13 @@ class Anonymizer(ABC):
 
     @property
     def continues(self) -> bool:
-        """Whether the next release continues with the plan of this one, which the history then keeps."""
-        return False
+        """Whether a release continues the earlier ones that the history knows."""
+        return self.options.get("releases") == "together"
+
+    @property
+    def once(self) -> str:
+        """What may be released once only; empty if releases continue each other, or none is made anew."""
+        return "" if self.continues else self.made_once
 
     @property
     def gate_needs_plan(self) -> bool:

@@ -9,10 +9,13 @@ Whoever is released is then in a joint class that meets every class-wise require
 judges; the gate judges it again.
 """
 
+import inspect
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +29,13 @@ from privacy_plugin.generalization.suppression import alone
 from privacy_plugin.history.in_use import history_in_use
 from privacy_plugin.metrics.across_releases import class_wise, judge_joint_classes
 from privacy_plugin.requirements.requirement import Requirement
+from privacy_plugin.requirements.rules import Rules
 from privacy_plugin.sources import Source
 from privacy_plugin.sources.frequency_source import FrequencySource
 
 if TYPE_CHECKING:
     from privacy_plugin.anonymizers.base import Request
+    from privacy_plugin.anonymizers.bucketization.buckets import Buckets
     from privacy_plugin.anonymizers.generalize import GeneralizingMethod
     from privacy_plugin.history import ReleaseHistory
     from privacy_plugin.history.standings import Group, Standings
@@ -51,7 +56,8 @@ class Continuation:
     withdrawn_joint_classes: int
     changed: int
     erased: int
-    new_regions: int
+    new_regions: int = 0
+    keeps_plan: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -73,7 +79,7 @@ class Continuation:
             lines.append(("changed", f"{self.changed:,} people, whose sensitive value differs: not released"))
         if self.erased:
             lines.append(("erased", f"{self.erased:,} people, whose earlier releases are not known: not released"))
-        if self.earlier_releases:
+        if self.earlier_releases and self.keeps_plan:
             lines.append(("plan", "that of the last release; loss and suppressed people are of its first table"))
         if self.new_regions:
             lines.append(("new regions", f"{self.new_regions:,}, for newcomers whom no region covered"))
@@ -90,15 +96,27 @@ class Continuation:
         }
 
 
-def require_continuing(method: "GeneralizingMethod") -> None:
-    """Raise PolicyError if the policy cannot continue earlier releases."""
-    rules = method.rules
+RELEASES = inspect.Parameter(
+    "releases",
+    inspect.Parameter.KEYWORD_ONLY,
+    default="separately",
+    annotation=Literal["separately", "together"],
+)
+"""The option of a policy by which a method continues the releases of a history."""
+
+
+def require_continuing(rules: Rules) -> None:
+    """Raise PolicyError if the policy does not follow people through releases."""
     if rules.unit is None or not any(each.metric == "across_releases" for each in rules.requirements):
         raise PolicyError(
             "releases: together follows people through the releases: it needs a column with the role unit, and the "
             "requirement across_releases"
         )
-    if rules.treatments:
+
+
+def require_choices(method: "GeneralizingMethod") -> None:
+    """Raise PolicyError if the options of a generalization do not go with continuing releases."""
+    if method.rules.treatments:
         raise PolicyError("releases: together does not go with treatments of columns; use hierarchies")
     if method.options.get("choose_by") == "quasi_identifiers" and looks_at_values(class_wise(method.aims)):
         raise PolicyError(
@@ -118,10 +136,7 @@ def release_together(
     kept = [name for name in source.columns if rules.roles[name] not in ("identifier", "unit")]
     table = source.frequencies([unit, *kept])
     table.require_rows()
-    if table.distinct != table.cardinalities[0] or (table.counts != 1).any():
-        raise ColumnError(
-            "people have several rows; releases: together needs one row a person: add people to the policy"
-        )
+    require_one_row(table)
     people = table.dictionary(unit)
     with history_in_use() as history:
         plan, new_regions = _plan(method, source, table, history, request), 0
@@ -167,14 +182,27 @@ def release_together(
         new_regions=new_regions,
     )
     if not taken.any():
-        raise InfeasibleError(
-            f"nobody can be released together with the earlier releases: {continuation.waiting:,} newcomers do not "
-            f"make a joint class that meets the policy, and {continuation.withdrawn:,} people are in joint classes "
-            "from which others left"
-        )
-    rows = _lines(labelled, taken).project([unit, *kept])
+        raise InfeasibleError(_nobody(continuation))
+    rows = lines_of(labelled, taken).project([unit, *kept])
     made = source.write_rows(rows, target=request.target, verify=lambda copy: None)
     return made, plan, continuation
+
+
+def require_one_row(table: FrequencyTable) -> None:
+    """Raise unless every line is one person, identified by the first column."""
+    table.require_rows()
+    if table.distinct != table.cardinalities[0] or (table.counts != 1).any():
+        raise ColumnError(
+            "people have several rows; releases: together needs one row a person: add people to the policy"
+        )
+
+
+def _nobody(continuation: Continuation) -> str:
+    return (
+        f"nobody can be released together with the earlier releases: {continuation.waiting:,} newcomers do not make a "
+        f"joint class that meets the policy, and {continuation.withdrawn:,} people are in joint classes from which "
+        "others left"
+    )
 
 
 def _plan(
@@ -211,7 +239,7 @@ def _with_new_regions(
         return plan
     searching = replace(method, options={**method.options, "max_suppression": 1.0})
     try:
-        found = searching.search(FrequencySource(_lines(table, chosen)), population=None, progress=None)
+        found = searching.search(FrequencySource(lines_of(table, chosen)), population=None, progress=None)
     except InfeasibleError:
         return plan
     return replace(plan, found=plan.found.extended(found.found)) if isinstance(found, LocalPlan) else plan
@@ -221,12 +249,93 @@ def _number_of_regions(plan: Plan | LocalPlan) -> int:
     return len(plan.found) if isinstance(plan, LocalPlan) else 0
 
 
-def _lines(table: FrequencyTable, mask: npt.NDArray[np.bool_]) -> FrequencyTable:
+def lines_of(table: FrequencyTable, mask: npt.NDArray[np.bool_]) -> FrequencyTable:
     """Return some lines of a table."""
     places = range(len(table.columns))
     return FrequencyTable.from_columns(
         table.columns, [table.codes[mask, place] for place in places], table.dictionaries, table.counts[mask]
     )
+
+
+def with_column(table: FrequencyTable, name: str, numbers: npt.NDArray[np.int64]) -> FrequencyTable:
+    """Return a table with one more column of whole numbers, one for every line."""
+    values, codes = np.unique(numbers, return_inverse=True)
+    return FrequencyTable.from_columns(
+        [*table.columns, name],
+        [*table.codes.T, codes.ravel()],
+        [*table.dictionaries, values.tolist()],
+        table.counts,
+    )
+
+
+def keep_and_deal(
+    table: FrequencyTable,
+    history: "ReleaseHistory",
+    *,
+    unit: str,
+    sensitive: str,
+    requirements: Sequence[Requirement],
+    deal: Callable[[FrequencyTable], "Buckets"],
+    dataset: str,
+    partition: str | None,
+) -> tuple[npt.NDArray[np.int64], Continuation]:
+    """Return the bucket of every line of a table of people, 0 where it is not released, and who waits.
+
+    People who were dealt keep their bucket, which is released if all of them are here with their values, and withdrawn
+    whole otherwise: its values are then the same in all releases, and a leaver is not set apart. Newcomers are dealt
+    among themselves by `deal`; if that is not possible, or new buckets fail together with the earlier ones, they wait.
+    """
+    require_one_row(table)
+
+    def stand(lines: FrequencyTable, labels: npt.NDArray[np.int64]) -> "Standings":
+        grouped = with_column(lines, _CLASS, labels).project([unit, _CLASS, sensitive])
+        return history.standings(grouped, unit=unit, quasi_identifiers=[_CLASS], sensitive=[sensitive], dataset=dataset)
+
+    before = stand(table, np.zeros(table.distinct, dtype=np.int64))
+    here = Counter(move.node for move in before.moves if move is not None)
+    whole = {node for node, people in here.items() if node and people == sum(before.tree.counts[node].values())}
+    labels = np.array([move.node if move is not None and move.node in whole else 0 for move in before.moves])
+    new = np.array([move is not None and move.node == 0 for move in before.moves], dtype=bool)
+    if new.any():
+        with suppress(InfeasibleError):
+            labels[new] = -_bucket_of_lines(lines_of(table, new), deal)
+    candidates = labels != 0
+    taken = np.zeros(table.distinct, dtype=bool)
+    if candidates.any():
+        standings = stand(lines_of(table, candidates), labels[candidates])
+        chosen = choose_groups(standings, requirements)
+        taken[np.flatnonzero(candidates)] = [group in chosen for group in standings.groups]
+    people = table.dictionary(unit)
+    since = history.wait(
+        [people[line] for line in np.flatnonzero(new & ~taken).tolist()], dataset=dataset, partition=partition
+    )
+    gone = [
+        move.node for move, kept in zip(before.moves, taken.tolist(), strict=True) if move and not kept and move.node
+    ]
+    continuation = Continuation(
+        earlier_releases=before.releases,
+        released=int(taken.sum()),
+        entered=int((taken & new).sum()),
+        waiting=int((new & ~taken).sum()),
+        waiting_since=since,
+        withdrawn=len(gone),
+        withdrawn_joint_classes=len(set(gone)),
+        changed=before.changed,
+        erased=before.erased,
+        keeps_plan=False,
+    )
+    if not taken.any():
+        raise InfeasibleError(_nobody(continuation))
+    return np.where(taken, labels, 0), continuation
+
+
+def _bucket_of_lines(table: FrequencyTable, deal: Callable[[FrequencyTable], "Buckets"]) -> npt.NDArray[np.int64]:
+    """Deal the people of a table, one a line, and return the bucket of every line."""
+    dealt = deal(table)
+    members = table.classes(dealt.table.columns).members
+    buckets = np.empty(table.distinct, dtype=np.int64)
+    buckets[np.argsort(members, kind="stable")] = dealt.buckets[np.argsort(dealt.people, kind="stable")]
+    return buckets
 
 
 def choose_groups(standings: "Standings", requirements: Sequence[Requirement]) -> "set[Group]":

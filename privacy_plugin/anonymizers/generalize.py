@@ -4,10 +4,10 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from privacy_plugin.anonymizers.base import Anonymized, Progress, RecodingMethod, Request
-from privacy_plugin.anonymizers.continued_release import release_together, require_continuing
+from privacy_plugin.anonymizers.continued_release import RELEASES, release_together, require_choices, require_continuing
 from privacy_plugin.anonymizers.worst_people import NOTE, suppress_worst
 from privacy_plugin.errors import ParameterError, PolicyError
 from privacy_plugin.generalization.generalize import generalize
@@ -23,17 +23,10 @@ from privacy_plugin.generalization.shaped_classes import (
 from privacy_plugin.requirements.requirement import Requirement
 from privacy_plugin.sources import Source, open_source
 
-_RELEASES = inspect.Parameter(
-    "releases",
-    inspect.Parameter.KEYWORD_ONLY,
-    default="separately",
-    annotation=Literal["separately", "together"],
-)
 _SUPPRESS = inspect.Parameter(
     "suppress", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Mapping[str, str] | None
 )
 _NOT_OF_THE_SEARCH = ("releases", "suppress")
-
 
 class GeneralizingMethod(RecodingMethod):
     """A method whose search finds a plan by the hierarchies and requirements of the policy."""
@@ -43,12 +36,7 @@ class GeneralizingMethod(RecodingMethod):
     @classmethod
     def policy_options(cls) -> dict[str, inspect.Parameter]:
         """Return the options of the search, whether a release continues the earlier ones, and who is removed after."""
-        return {**super().policy_options(), "releases": _RELEASES, "suppress": _SUPPRESS}
-
-    @property
-    def continues(self) -> bool:
-        """Whether a release applies the plan of the last one, and publishes only whole joint classes."""
-        return self.options.get("releases") == "together"
+        return {**super().policy_options(), "releases": RELEASES, "suppress": _SUPPRESS}
 
     @property
     def removes_worst(self) -> bool:
@@ -67,7 +55,8 @@ class GeneralizingMethod(RecodingMethod):
         if self.removes_worst:
             self._require_removable()
         if self.continues:
-            require_continuing(self)
+            require_continuing(self.rules)
+            require_choices(self)
         choose_by, ladder = self.options.get("choose_by", "everything"), self.options.get("k")
         try:
             if choose_by == "quasi_identifiers":

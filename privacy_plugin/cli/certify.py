@@ -134,10 +134,8 @@ def release(
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
-    if loaded.anonymizer.once:
-        raise ParameterError(
-            f"{loaded.method} is released once only: `privacy-plugin anonymize` writes it, or release it with Dagster"
-        )
+    if loaded.anonymizer.once or loaded.rules.tables:
+        raise ParameterError(f"{loaded.method} is released by `privacy-plugin anonymize` itself, or with Dagster")
     keys = load_keyring()
     opened = open_input(data, url, table)
     read = (data or table, population_name(loaded, population, opened, policy_file=policy))

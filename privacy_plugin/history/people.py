@@ -51,11 +51,8 @@ def read_people(
     names: dict[str, dict[str, Value]] = {}
     hashes: dict[str, list[str]] = {}
     for column in sensitive:
-        found = [
-            keyed_hash(hash_key, "value", dataset, column, label(v))[:_VALUE_DIGITS] for v in table.dictionary(column)
-        ]
-        hashes[column] = found
-        names[column] = dict(zip(found, table.dictionary(column), strict=True))
+        hashes[column] = hash_values(table, column, dataset=dataset, hash_key=hash_key)
+        names[column] = dict(zip(hashes[column], table.dictionary(column), strict=True))
     combined, values_of = _combine_values(table, sensitive, hashes)
     persons = [hashed[code] for code in table.column_codes(unit).tolist()]
     classes = [labels[number] for number in class_of]
@@ -65,6 +62,14 @@ def read_people(
     if repeated:
         persons, classes, values = _merge_rows(persons, classes, values, repeated, hash_key)
     return People(persons=persons, classes=classes, values=values, facts=facts, several_rows=len(repeated), names=names)
+
+
+def hash_values(table: FrequencyTable, column: str, *, dataset: str, hash_key: bytes) -> list[str]:
+    """Return the keyed hashes of the values of a column, in the order of its dictionary."""
+    return [
+        keyed_hash(hash_key, "value", dataset, column, label(value))[:_VALUE_DIGITS]
+        for value in table.dictionary(column)
+    ]
 
 
 def _hash_rows(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.history.in_use import find_history, using_history
 from privacy_plugin.sources import Source
-from privacy_plugin.sources.bundle import Bundle
 
 if TYPE_CHECKING:
     from privacy_plugin.history import ReleaseHistory
@@ -29,6 +28,11 @@ class ReleaseRecord:
         self._reserved: list[int] = []
         self.numbers: list[int] = []
         """The numbers that the history gave to the release."""
+
+    @property
+    def remembers(self) -> bool:
+        """Whether a history is in use."""
+        return self._history is not None
 
     @contextmanager
     def within(self, bind: Any) -> Iterator[bool]:
@@ -58,9 +62,9 @@ class ReleaseRecord:
 
     def _reserve(self, together: bool, data: Any, *, plan: Any = None, **about: Any) -> None:
         """Record a release, with the plan that made it if the next release continues it."""
-        if self._history is None or isinstance(data, Bundle):
+        if self._history is None:
             return
-        if self._policy.anonymizer.continues:
+        if self._policy.anonymizer.continues and self._policy.anonymizer.plan_type is not None:
             if plan is None:
                 raise ParameterError(
                     "releases: together continues the plan of each release; give the plan that made this table"

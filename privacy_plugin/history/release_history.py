@@ -20,10 +20,11 @@ from privacy_plugin.errors import HistoryError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.history.joint_class_tree import JointClassTree, forget_release, merge_values
 from privacy_plugin.history.key import decrypt, encrypt, history_key, keyed_hash, require_key
-from privacy_plugin.history.people import People, hash_person, read_people, read_rows
+from privacy_plugin.history.people import People, hash_person, hash_values, read_people, read_rows
 from privacy_plugin.history.standings import Standings, stand
 from privacy_plugin.history.tables import (
     ABOUT,
+    DEALS,
     ERASED,
     PEOPLE,
     PLANS,
@@ -38,6 +39,7 @@ from privacy_plugin.history.tables import (
 )
 from privacy_plugin.metrics.joint_classes import JointClasses
 from privacy_plugin.sources import open_source
+from privacy_plugin.sources.bundle import Bundle
 
 _CHUNK = 5000
 
@@ -60,6 +62,7 @@ class RecordedRelease:
     returning_people: int
     classes: int
     several_rows: int
+    content: str | None = None
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,8 +182,14 @@ class ReleaseHistory:
         rules = policy.rules
         quasi_identifiers, sensitive = list(rules.columns("quasi_identifier")), list(rules.columns("sensitive"))
         source = open_source(released)
-        people = None
-        if rules.form != "rows":  # made of rows, such as itemsets: no later release can be compared with it
+        people, content = None, None
+        if isinstance(source, Bundle) or policy.anonymizer.once:
+            content = source.fingerprint(rules.released).digest
+        if isinstance(source, Bundle):
+            table = source.frequencies([*quasi_identifiers, *sensitive])
+            if policy.anonymizer.continues:
+                people = self._dealt_people(table, str(content), sensitive, rules.dataset)
+        elif rules.form != "rows":  # made of rows, such as itemsets: no later release can be compared with it
             quasi_identifiers = sensitive = []
             table = source.frequencies(list(rules.released))
         elif rules.unit is not None:
@@ -195,6 +204,8 @@ class ReleaseHistory:
                 raise HistoryError(
                     "another release of this dataset was recorded after this one was judged; judge again"
                 )
+            if policy.anonymizer.once:
+                _require_first(connection, rules.dataset, partition, content, policy.anonymizer.once)
             entry = {
                 "dataset": rules.dataset,
                 "partition": partition,
@@ -209,12 +220,12 @@ class ReleaseHistory:
                 "classes": _count_classes(table, quasi_identifiers) if people is None else len(people.facts),
                 "several_rows": 0 if people is None else people.several_rows,
                 "columns": json.dumps(columns),
+                "content": content,
             }
             inserted = connection.execute(sa.insert(RELEASES).values(**entry)).inserted_primary_key
             number = int(inserted[0]) if inserted else 0
             if plan is not None:
-                content = encrypt(self._key, plan)
-                connection.execute(sa.insert(PLANS).values(release=number, content=content))
+                connection.execute(sa.insert(PLANS).values(release=number, content=encrypt(self._key, plan)))
             if people is None and (quasi_identifiers or sensitive):
                 rows = [
                     {"release": number, "row": row, "content": content, "people": count}
@@ -257,6 +268,8 @@ class ReleaseHistory:
                 for release in _releases(connection, dataset)
                 if release.reserved_at < limit and release.purged_at is None
             ]
+            for name in {release.dataset for release in found}:
+                connection.execute(sa.delete(DEALS).where(DEALS.c.dataset == name))
             for release in found:
                 forget_release(connection, release.dataset, release.number)
                 changes = {"status": "purged", "purged_at": _now()}
@@ -266,13 +279,15 @@ class ReleaseHistory:
     def erase(self, person: Any, *, dataset: str) -> bool:
         """Forget the classes and values of one person; returns whether the history knew them.
 
-        A keyed hash stays in a list of erased people: if they appear in a later release, their gate is closed, because
+        Deals that were not released yet, which may have this person, are forgotten whole: deal again. A keyed hash
+        stays in a list of erased people: if they appear in a later release, their gate is closed, because
         their joint class is not known any more. The counts of their old joint classes stay.
         """
         hashed = hash_person(self._key, dataset, person)
         with self._transaction("written") as connection:
             where = (PEOPLE.c.dataset == dataset) & (PEOPLE.c.person == hashed)
             known = connection.execute(sa.delete(PEOPLE).where(where)).rowcount == 1
+            connection.execute(sa.delete(DEALS).where(DEALS.c.dataset == dataset))
             connection.execute(sa.delete(WAITING).where((WAITING.c.dataset == dataset) & (WAITING.c.person == hashed)))
             if known:
                 connection.execute(sa.insert(ERASED).values(dataset=dataset, person=hashed))
@@ -337,6 +352,66 @@ class ReleaseHistory:
         with self._transaction("read") as connection:
             found = connection.execute(query.order_by(RELEASES.c.number.desc()).limit(1)).scalar()
         return None if found is None else decrypt(self._key, found)
+
+    def remember_deal(
+        self,
+        table: FrequencyTable,
+        *,
+        unit: str,
+        bucket: str,
+        sensitive: str,
+        dataset: str,
+        partition: str | None,
+        digest: str,
+    ) -> None:
+        """Remember who is in which bucket of a pair of tables, identified by its digest, which is not released yet.
+
+        The table is grouped by unit, bucket and sensitive value. Earlier deals of the partition that were not released
+        are forgotten.
+        """
+        people = self._read_people(table, unit, [bucket], [sensitive], dataset)
+        held = {name: getattr(people, name) for name in ("persons", "classes", "values", "facts")}
+        place = (DEALS.c.dataset == dataset) & (DEALS.c.partition == (partition or ""))
+        released = sa.select(RELEASES.c.content).where(
+            (RELEASES.c.dataset == dataset) & RELEASES.c.content.is_not(None)
+        )
+        entry = {"dataset": dataset, "partition": partition or "", "digest": digest}
+        with self._transaction("written") as connection:
+            gone = DEALS.c.digest.not_in(released) | (DEALS.c.digest == digest)
+            connection.execute(sa.delete(DEALS).where(place & gone))
+            connection.execute(sa.insert(DEALS).values(**entry, content=encrypt(self._key, json.dumps(held))))
+
+    def joint_classes_of_deal(self, pair: Bundle, *, sensitive: Sequence[str], dataset: str) -> JointClasses:
+        """Return the joint classes as they would be after a release of a pair of tables whose deal is remembered."""
+        digest = pair.fingerprint().digest
+        people = self._dealt_people(pair.frequencies(sensitive), digest, sensitive, dataset)
+        releases, tree, known, erased = self._load(people, dataset)
+        if erased:
+            raise HistoryError(f"{len(erased):,} people of this deal were erased from the history; deal again")
+        tree.move(people, known, release=0)
+        return tree.result(people, releases=releases, returning=len(known))
+
+    def _dealt_people(self, table: FrequencyTable, digest: str, sensitive: Sequence[str], dataset: str) -> People:
+        query = sa.select(DEALS.c.content).where((DEALS.c.dataset == dataset) & (DEALS.c.digest == digest)).limit(1)
+        with self._transaction("read") as connection:
+            content = connection.execute(query).scalar()
+        if content is None:
+            raise HistoryError(
+                "the history does not know who is in which bucket of these tables; deal them with releases: together "
+                "and the same history"
+            )
+        held = json.loads(decrypt(self._key, content))
+        names = {
+            column: dict(
+                zip(
+                    hash_values(table, column, dataset=dataset, hash_key=self._key),
+                    table.dictionary(column),
+                    strict=True,
+                )
+            )
+            for column in sensitive
+        }
+        return People(**held, names=names)
 
     def newcomers(self, persons: Sequence[Any], *, dataset: str) -> list[bool]:
         """Tell who of some people was in no release; an erased person was."""
@@ -453,6 +528,20 @@ def _releases(connection: sa.Connection, dataset: str | None) -> tuple[RecordedR
         query = query.where(RELEASES.c.dataset == dataset)
     found = [dict(row._mapping) for row in connection.execute(query)]
     return tuple(RecordedRelease(**{**row, "columns": json.loads(row["columns"])}) for row in found)
+
+
+def _require_first(
+    connection: sa.Connection, dataset: str, partition: str | None, content: str | None, once: str
+) -> None:
+    """Raise if another deal or repair of this partition was released: two of the same people disclose more."""
+    own = RELEASES.c.partition.is_(None) if partition is None else RELEASES.c.partition == partition
+    known = RELEASES.c.content.is_not(None) & (RELEASES.c.content != content)
+    query = sa.select(sa.func.count()).where((RELEASES.c.dataset == dataset) & own & known)
+    if connection.execute(query).scalar_one():
+        raise HistoryError(
+            f"another {once} of {dataset!r} was released already, and both together disclose more than either. "
+            f"Release the first one again, or a dataset of other people under its own name"
+        )
 
 
 def _count_classes(table: FrequencyTable, quasi_identifiers: Sequence[str]) -> int:

@@ -44,6 +44,8 @@ RELEASES = sa.Table(
     sa.Column("classes", sa.Integer, nullable=False),
     sa.Column("several_rows", sa.Integer, nullable=False),
     sa.Column("columns", sa.Text, nullable=False),
+    # The digest of what may be released once only, or of several tables: a deal of people to buckets, a repair.
+    sa.Column("content", sa.String(64)),
 )
 JOINT_CLASSES = sa.Table(
     "privacy_history_joint_classes",
@@ -91,6 +93,15 @@ PLANS = sa.Table(
     "privacy_history_plans",
     METADATA,
     sa.Column("release", sa.Integer, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+# Who is in which bucket with which value, for pairs of tables that do not say it; encrypted.
+DEALS = sa.Table(
+    "privacy_history_deals",
+    METADATA,
+    sa.Column("dataset", sa.String(255), primary_key=True),
+    sa.Column("partition", sa.String(255), primary_key=True),
+    sa.Column("digest", sa.String(64), primary_key=True),
     sa.Column("content", sa.LargeBinary, nullable=False),
 )
 # People who were in no release yet, because too few others could enter with them.

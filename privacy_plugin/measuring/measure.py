@@ -24,6 +24,7 @@ from privacy_plugin.metrics.presence.population_join import Hierarchies, one_mea
 from privacy_plugin.metrics.presence.population_marginals import marginals_of
 from privacy_plugin.metrics.registry import SECOND_TABLES, Metric, find_metric
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.class_profiles import has_one_value, is_large, profile_classes
 from privacy_plugin.sources.population_join import join_groups
 
@@ -284,6 +285,9 @@ def _measure_with_history(
             earlier = history.earlier_tables(dataset=dataset, columns=columns)
             found = tuple(table for _, table in earlier)
             return metric.measure(tables.frequencies(columns), earlier=found, **roles, **options)
+        if isinstance(tables.source, Bundle):  # its tables do not say whose value is whose; the history does
+            joint = history.joint_classes_of_deal(tables.source, sensitive=sensitive, dataset=dataset)
+            return metric.measure(tables.frequencies(columns), joint_classes=joint, **roles, **options)
         if unit is None:
             raise ParameterError(f"{metric.name} follows people through releases; it needs a unit column")
         joint = history.joint_classes(

@@ -31,14 +31,19 @@ _INTERSECT = {
 }
 
 
-def require_first_deal(folder: Location, policy: Policy, pair: Source, *, partition: str | None) -> None:
+def require_first_deal(
+    folder: Location, policy: Policy, pair: Source, *, partition: str | None, remember: bool = True
+) -> None:
     """Raise CertificateError if another deal or repair of this dataset was released before, else record this one.
 
-    It is recorded before the tables are put in place: if that fails, only this one can be released.
+    It is recorded before the tables are put in place: if that fails, only this one can be released. With a release
+    history, which remembers it by itself, only a record from before is looked at.
     """
     path = released_deal_path(folder, policy, partition)
     digest = pair.fingerprint(policy.rules.released).digest
     known = _read(path)
+    if known is None and not remember:
+        return
     if known is None:
         write_atomically(path, json.dumps({"pair": digest}))
     elif known.get("pair") != digest:

@@ -54,7 +54,7 @@ def judge_and_record(
         store = certificates.store(gate)
         recorded = replace(verdict, problems=(*verdict.problems, objection)) if objection else verdict
         certificate = store.record(recorded)
-    path, problem = _write_report(gate, policy, recorded, certificate, certificates, tables)
+    path, problem = _write_report(gate, policy, recorded, certificate, certificates, tables, opened)
     return Judgement(
         verdict=verdict,
         certificate=certificate,
@@ -111,6 +111,7 @@ def _write_report(
     certificate: Certificate,
     certificates: CertificateStoreResource,
     tables: tuple[Any, Any],
+    opened: Callable[[], AbstractContextManager[Any]],
 ) -> tuple[Location | None, str | None]:
     """Write the report; a failure here does not change the verdict, because the release does not depend on it.
 
@@ -124,15 +125,16 @@ def _write_report(
         compared = original is not None and policy.rules.compares_with_original
         name = gate.to_user_string()
         path = certificates.report_path(gate, verdict.partition)
-        write_report(
-            path,
-            policy=policy,
-            verdicts=[(name if verdict.partition is None else f"{name}, {verdict.partition}", verdict)],
-            plan=plan,
-            certificate=certificate,
-            title=f"Privacy gate of {name}",
-            usefulness=measure_usefulness(data, original, policy=policy, plan=plan) if compared else None,
-        )
+        with opened():
+            write_report(
+                path,
+                policy=policy,
+                verdicts=[(name if verdict.partition is None else f"{name}, {verdict.partition}", verdict)],
+                plan=plan,
+                certificate=certificate,
+                title=f"Privacy gate of {name}",
+                usefulness=measure_usefulness(data, original, policy=policy, plan=plan) if compared else None,
+            )
     except Exception as problem:  # noqa: BLE001  its message may quote the data
         return None, f"the report could not be written: {type(problem).__name__}"
     return path, None

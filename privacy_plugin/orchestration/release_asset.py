@@ -106,7 +106,8 @@ def build_release_asset(
                 ):
                     found = store.require(loaded, staged, partition=run.partition, judged=judged, population=population)
                     if loaded.anonymizer.once:
-                        require_first_deal(resource.deals_folder, loaded, staged, partition=run.partition)
+                        folder, remember = resource.deals_folder, not record.remembers
+                        require_first_deal(folder, loaded, staged, partition=run.partition, remember=remember)
                     path = resource.release_certificate_path(run.key, found, run.partition)
                     reserve(judged or staged, plan=plan, certificate=str(path))
                     write_certificate(path, found)

@@ -131,7 +131,8 @@ class Policy:
             requirements = tuple(judge_members(requirement, people, roles) for requirement in requirements)
         hierarchies = parse_hierarchies(columns, Path(folder))
         method, options = parse_method(given.get("anonymize"), columns)
-        if not people and not find_anonymizer(method).spends_budget:  # drawn rows belong to no person
+        made_by = find_anonymizer(method)
+        if not people and not made_by.spends_budget and not made_by.keeps_people:  # drawn rows belong to no person
             require_countable(requirements, next((name for name, role in roles.items() if role == "unit"), None))
         resolved = [with_dataset(with_hierarchies(each, hierarchies), dataset) for each in requirements]
         policy = cls(
@@ -160,9 +161,10 @@ class Policy:
         _require_treatable(policy)
         if "anonymize" in given:
             policy.anonymizer.require_policy()
-        if policy.rules.tables and policy.rules.needs_history:
+        if policy.rules.tables and policy.rules.needs_history and not policy.anonymizer.continues:
             raise PolicyError(
-                "requirements over releases judge one table; a release of several tables cannot have them"
+                "requirements over releases follow people, and the tables of this release do not say whose value is "
+                "whose; add releases: together to anonymize, so that the history knows it"
             )
         return policy
 

@@ -141,3 +141,34 @@ def test_anonymize_continues_the_releases_of_the_history_and_says_who_waits(
     assert [(each["people"], each["since"]) for each in waiting] == [(1, continued["waiting_since"])]
     assert "1 newcomers" in words(run(*making, "-o", folder / "released.csv"))
     assert run(*making, "-o", folder / "released.csv", "--apply-plan", folder / "plan.json").exit_code == 2
+
+
+@pytest.mark.parametrize("engine", ["files", "sqlite", "history in the database"])
+def test_buckets_are_continued_by_anonymize(folder: Path, run: Run, address: str, engine: str) -> None:
+    url = f"sqlite:///{folder / 'clinic.db'}"
+    history = url if engine == "history in the database" else address
+    write_policy(
+        folder,
+        columns={"patient": "unit", "age": "quasi_identifier", "illness": "sensitive"},
+        requirements=[{"maximum_disclosure": {"knowledge": 0, "below": 0.6}}, {"across_releases": {}}],
+        anonymize={"method": "bucketize", "knowledge": 0, "below": 0.6, "releases": "together"},
+    )
+    people = FOUR.assign(age=[30, 31, 32, 33], patient=["zqperson", "b", "c", "d"])
+    newcomer = people[:1].assign(patient="e", age=34)
+    assert run("history", "create", "--history", history).exit_code == 0
+    for table, waiting in ((people, 0), (pd.concat([people, newcomer]), 1)):
+        if engine == "files":
+            table.to_csv(folder / "visits.csv", index=False)
+            place, output = (folder / "visits.csv",), folder / "released.csv"
+        else:
+            table.to_sql("visits", sa.create_engine(url), index=False, if_exists="replace")
+            place, output = ("--url", url, "--table", "visits"), "released"
+        using = ("-p", folder / "policy.yaml", "--history", history, "--json", "--force")
+        done = run("anonymize", *place, *using, "-o", output)
+        assert done.exit_code == 0, done.output
+        assert document(done)["continuation"]["waiting"] == waiting
+    releases = ReleaseHistory(history, create=False).releases()
+    assert [(each.status, each.people, each.returning_people) for each in releases] == [
+        ("committed", 4, 0),
+        ("committed", 4, 4),
+    ]

@@ -1,8 +1,10 @@
 """Bucketize any data: publish people with their bucket, and buckets with their sensitive values."""
 
+import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,19 +14,29 @@ from privacy_plugin.anonymizers.bucketization.buckets import (
     Buckets,
     Dealing,
     bucketize_table,
+    keep_buckets,
     require_dealing,
     require_safety,
+)
+from privacy_plugin.anonymizers.continued_release import (
+    RELEASES,
+    keep_and_deal,
+    lines_of,
+    require_continuing,
+    with_column,
 )
 from privacy_plugin.description import Description
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import shown, written
 from privacy_plugin.frequency.values import label
+from privacy_plugin.history.in_use import history_in_use
+from privacy_plugin.metrics.across_releases import class_wise
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
-from privacy_plugin.requirements.requirement import Requirement
+from privacy_plugin.requirements.requirement import Requirement, require
 from privacy_plugin.sources import Source, open_source
-from privacy_plugin.sources.bundle import bundle_targets
+from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.numbered_rows import NumberedRows
 
 PEOPLE, VALUES, BUCKET = "people", "values", "bucket"
@@ -52,6 +64,8 @@ class Bucketization:
     dealing: Dealing
     neighbours: int | None
     private: bool
+    together: bool = False
+    """Whether the pair continues earlier ones: people who were dealt keep their bucket."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -61,7 +75,9 @@ class Bucketization:
             "one row per person",
             "all ways to assign the values of the table to its people are equally likely to the attacker beforehand"
             + replay,
-            "only this pair is published: a second dealing of the same people would intersect with it",
+            "all releases are recorded in the history, in which people keep their bucket"
+            if self.together
+            else "only this pair is published: a second dealing of the same people would intersect with it",
             *(["the number of neighbours was chosen without looking at the values"] if self.neighbours else []),
         )
 
@@ -174,23 +190,7 @@ def bucketize(
     )
     source = open_source(data)  # no query before this: the first query of a connection begins its transaction
     individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
-    made = deal.made
-    sizes = made.sizes
-    return Bucketization(
-        individuals=individuals,
-        values=values,
-        measurement=made.measurement,
-        rows=made.table.rows,
-        buckets=len(sizes),
-        smallest=int(sizes.min()),
-        largest=int(sizes.max()),
-        shared_by=float((sizes.astype(np.float64) ** 2).sum() / sizes.sum()),
-        knowledge=knowledge,
-        below=limit,
-        dealing=dealing,
-        neighbours=neighbours,
-        private=made.private,
-    )
+    return deal.result(individuals, values)
 
 
 class BucketizeMethod(Anonymizer):
@@ -203,7 +203,13 @@ class BucketizeMethod(Anonymizer):
     doing = "dealing people to buckets"
     done = "dealt to buckets: people with their bucket, and buckets with their values"
     form = "a pair of tables"
-    once = "deal"
+    made_once = "deal"
+    keeps_people = True
+
+    @classmethod
+    def policy_options(cls) -> dict[str, inspect.Parameter]:
+        """Return the options of the dealing, and whether a release continues the earlier ones."""
+        return {**super().policy_options(), "releases": RELEASES}
 
     @property
     def sensitive(self) -> str:
@@ -243,10 +249,20 @@ class BucketizeMethod(Anonymizer):
             )
         if BUCKET in self.rules.roles:
             raise PolicyError(f"bucketize adds a column {BUCKET!r}, and the policy has one already; rename it")
-        if self.rules.unit is not None:
-            raise PolicyError(f"bucketize needs one row per person; it cannot count people by {self.rules.unit!r}")
+        if self.continues:
+            require_continuing(self.rules)
+            if self.options.get("dealing") == "similar" or self.options.get("neighbours"):
+                raise PolicyError(
+                    "releases: together deals newcomers at random among themselves; leave out dealing and neighbours"
+                )
+        elif self.rules.unit is not None:
+            raise PolicyError(
+                f"bucketize needs one row per person; it cannot count people by {self.rules.unit!r}. With releases: "
+                "together the unit says who is who from release to release"
+            )
         for requirement in self.rules.requirements:
-            if (reason := _unmeetable(requirement)) is not None:
+            followed = self.continues and requirement.definition.follows_people
+            if not followed and (reason := _unmeetable(requirement)) is not None:
                 raise PolicyError(f"bucketize cannot meet {requirement}: {reason}")
         try:
             require_safety(self.options["knowledge"], self.options["below"])
@@ -266,13 +282,15 @@ class BucketizeMethod(Anonymizer):
         database = getattr(source, "bind", None) is not None
         targets = None if request.target is None else bundle_targets(request.target, self.tables, database=database)
         request.report("dealing")
+        if self.continues:
+            return self._run_together(source, request, targets)
         result = bucketize(
             source,
             quasi_identifiers=quasi_identifiers,
             sensitive=self.sensitive,
             targets=targets,
             generator=request.generator,
-            **self.options,
+            **{name: value for name, value in self.options.items() if name != "releases"},
         )
         used = (*quasi_identifiers, self.sensitive)
         return Anonymized(
@@ -281,6 +299,80 @@ class BucketizeMethod(Anonymizer):
             makes=self.makes,
             left_out=tuple(name for name in source.columns if name not in used),
             result=result,
+        )
+
+    def _run_together(self, source: Source, request: Request, targets: Sequence[str] | None) -> Anonymized:
+        """Publish the buckets of earlier releases whose people are all here, and deal newcomers among themselves."""
+        unit, quasi_identifiers = str(self.rules.unit), self.rules.columns("quasi_identifier")
+        knowledge, below = self.options["knowledge"], require_safety(self.options["knowledge"], self.options["below"])
+        limit = require("maximum_disclosure", sensitive=self.sensitive, knowledge=knowledge, below=below)
+        columns = [unit, *quasi_identifiers, self.sensitive]
+        table = source.frequencies(columns)
+        with history_in_use() as history:
+            buckets, continuation = keep_and_deal(
+                table,
+                history,
+                unit=unit,
+                sensitive=self.sensitive,
+                requirements=(limit, *class_wise(self.rules.requirements)),
+                deal=partial(
+                    bucketize_table,
+                    quasi_identifiers=quasi_identifiers,
+                    sensitive=self.sensitive,
+                    knowledge=knowledge,
+                    below=below,
+                ),
+                dataset=self.rules.dataset,
+                partition=request.partition,
+            )
+            deal = _Deal(
+                bucket=BUCKET,
+                quasi_identifiers=quasi_identifiers,
+                sensitive=self.sensitive,
+                knowledge=knowledge,
+                below=below,
+                dealing="random",
+                neighbours=None,
+                generator=None,
+            )
+            taken = buckets != 0
+            kept = keep_buckets(
+                table,
+                quasi_identifiers=quasi_identifiers,
+                sensitive=self.sensitive,
+                buckets=buckets,
+                knowledge=knowledge,
+            )
+            owners = with_column(lines_of(table, taken), BUCKET, buckets[taken]).project([unit, BUCKET, self.sensitive])
+
+            def make(read: FrequencyTable) -> Sequence[NumberedRows]:
+                if not read.has_rows_of(table):
+                    raise SourceError("the table changed while people were dealt; nothing was written. Run it again")
+                return deal.number(kept)
+
+            def verify(pair: Sequence[Source]) -> None:
+                deal.verify(pair)
+                digest = Bundle(dict(zip(self.tables, pair, strict=True))).fingerprint().digest
+                with history.within(getattr(pair[0], "bind", None)):
+                    history.remember_deal(
+                        owners,
+                        unit=unit,
+                        bucket=BUCKET,
+                        sensitive=self.sensitive,
+                        dataset=self.rules.dataset,
+                        partition=request.partition,
+                        digest=digest,
+                    )
+
+            individuals, values = source.distribute(columns, make, targets=targets, verify=verify)
+        result = deal.result(individuals, values)
+        return Anonymized(
+            made={PEOPLE: individuals, VALUES: values},
+            method=self.name,
+            makes=self.makes,
+            left_out=tuple(name for name in source.columns if name not in (*quasi_identifiers, self.sensitive)),
+            result=replace(result, together=True),
+            continuation=continuation,
         )
 
 
@@ -316,7 +408,7 @@ class _Deal:
 
     def tables(self, table: FrequencyTable) -> Sequence[NumberedRows]:
         """Deal all people to buckets, and return the rows of both tables."""
-        self.made = made = bucketize_table(
+        made = bucketize_table(
             table,
             quasi_identifiers=self.quasi_identifiers,
             sensitive=self.sensitive,
@@ -326,6 +418,11 @@ class _Deal:
             neighbours=self.neighbours,
             generator=self.generator,
         )
+        return self.number(made)
+
+    def number(self, made: Buckets) -> Sequence[NumberedRows]:
+        """Return the rows of both tables for people in buckets."""
+        self.made = made
         people = NumberedRows(
             table=made.table.project(self.quasi_identifiers),
             lines=made.table.classes(self.quasi_identifiers).members[made.people],
@@ -342,6 +439,25 @@ class _Deal:
         )
         self.rows = people, values
         return self.rows
+
+    def result(self, individuals: Any, values: Any) -> Bucketization:
+        """Describe the buckets, with the tables that were written."""
+        sizes = self.made.sizes
+        return Bucketization(
+            individuals=individuals,
+            values=values,
+            measurement=self.made.measurement,
+            rows=int(sizes.sum()),
+            buckets=len(sizes),
+            smallest=int(sizes.min()),
+            largest=int(sizes.max()),
+            shared_by=float((sizes.astype(np.float64) ** 2).sum() / sizes.sum()),
+            knowledge=self.knowledge,
+            below=self.below,
+            dealing=self.dealing,
+            neighbours=self.neighbours,
+            private=self.made.private,
+        )
 
     def verify(self, pair: Sequence[Source]) -> None:
         """Raise SourceError unless the staged tables hold exactly the dealt rows, with a disclosure below the limit."""

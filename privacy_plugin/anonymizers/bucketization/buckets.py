@@ -107,6 +107,43 @@ def bucketize_table(
             f"the buckets that were found disclose {float(measurement.highest):.4g}, and below {float(limit):.4g} is "
             "required; nothing was published. Raise the number of neighbours, or the limit"
         )
+    return arrange(table, rows, buckets, measurement, dealing=dealing, generator=generator)
+
+
+def keep_buckets(
+    table: FrequencyTable,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    buckets: Integers,
+    knowledge: int,
+) -> Buckets:
+    """Return buckets that people have already, numbered anew at random.
+
+    `buckets` has one for every line of the table; people with 0 are in none.
+    """
+    columns, taken = [*quasi_identifiers, sensitive], buckets != 0
+    _, dealt = np.unique(buckets[taken], return_inverse=True)
+    numbers = (_random_order(int(dealt.max()) + 1, None) + 1)[dealt.ravel()]
+    here = FrequencyTable.from_columns(
+        table.columns, list(table.codes[taken].T), table.dictionaries, table.counts[taken]
+    )
+    inside = here.classes(columns).members
+    measurement = _measured(here.project(columns), sensitive, inside, numbers, knowledge)
+    rows = table.classes(columns).members[taken]
+    return arrange(table.project(columns), rows, numbers, measurement, dealing="random", generator=None)
+
+
+def arrange(
+    table: FrequencyTable,
+    rows: Integers,
+    buckets: Integers,
+    measurement: Measurement,
+    *,
+    dealing: Dealing,
+    generator: np.random.Generator | None,
+) -> Buckets:
+    """Order people by bucket and quasi-identifiers, and the values of every bucket at random."""
     listed = np.lexsort((rows, buckets))
     shuffled = np.lexsort((_random_order(len(rows), generator), buckets))
     return Buckets(

@@ -28,7 +28,7 @@ class RepairMethod(Anonymizer):
     supplied: ClassVar[tuple[str, ...]] = ("data", "attributes", "options")
     makes = "repair"
     form = "rows, with added ones"
-    once = "repair"
+    made_once = "repair"
 
     @classmethod
     def policy_options(cls) -> dict[str, inspect.Parameter]:
