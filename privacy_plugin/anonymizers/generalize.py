@@ -28,6 +28,7 @@ _SUPPRESS = inspect.Parameter(
 )
 _NOT_OF_THE_SEARCH = ("releases", "suppress")
 
+
 class GeneralizingMethod(RecodingMethod):
     """A method whose search finds a plan by the hierarchies and requirements of the policy."""
 

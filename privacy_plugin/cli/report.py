@@ -9,6 +9,7 @@ from privacy_plugin.cli.options import (
     CertificateFolder,
     Data,
     Force,
+    History,
     Json,
     Ledger,
     PlanFile,
@@ -42,6 +43,7 @@ def report(
     before: Before = None,
     plan: PlanFile = None,
     ledger: Ledger = None,
+    history: History = None,
     certificate_folder: CertificateFolder = None,
     title: Title = None,
     without_identifier_columns: WithoutIdentifiers = False,
@@ -74,7 +76,11 @@ def report(
     others = inputs.open_population(loaded, population, opened, policy_file=policy)
     source = inputs.without_identifiers(opened.source, loaded) if without_identifier_columns else opened.source
     verdicts = []
-    with terminal.show_progress("judging") as progress, inputs.use_ledger(loaded, ledger):
+    with (
+        terminal.show_progress("judging") as progress,
+        inputs.use_ledger(loaded, ledger),
+        inputs.use_history(history),
+    ):
         if before is not None and not loaded.is_randomized and loaded.rules.form == "rows":
             earlier = inputs.without_identifiers(opened.open_table(before), loaded)
             verdicts.append(("before", loaded.judge(earlier, population=others)))

@@ -17,6 +17,7 @@ from privacy_plugin.report.findings import findings
 from privacy_plugin.report.limitations import limitations
 from privacy_plugin.report.markup import Child, Markup, element
 from privacy_plugin.report.provenance import certificate_section, provenance, sign_off
+from privacy_plugin.report.timeline import timeline
 from privacy_plugin.report.usefulness import Usefulness
 from privacy_plugin.report.what_is_left import what_is_left
 
@@ -27,6 +28,7 @@ SECTIONS: tuple[Callable[[ReportContent], Markup], ...] = (
     findings,
     changes,
     what_is_left,
+    timeline,
     provenance,
     certificate_section,
     limitations,
@@ -52,6 +54,7 @@ def render_report(
     `verdicts` are labelled and in order, such as ("as it is", ...), ("anonymized", ...); the last one decides the
     banner. With a `usefulness` (`measure_usefulness`), the page also shows what the release keeps of its original.
     `steps`: what was done besides the plan. It holds names of columns, counts and digests, and no value of the table.
+    With a history in use, it shows the releases of the dataset and what each of them added.
     """
     content = ReportContent(
         policy=policy,
