@@ -22,6 +22,7 @@ from privacy_plugin.orchestration.resources import (
     ReleaseHistoryResource,
     WarehouseResource,
 )
+from privacy_plugin.orchestration.scores_asset import build_scores_asset
 
 __all__ = [
     "BudgetLedgerResource",
@@ -36,6 +37,7 @@ __all__ = [
     "build_privacy_checks",
     "build_privacy_checks_from_dbt",
     "build_release_asset",
+    "build_scores_asset",
     "require_open_gate",
     "when_gate_passed",
 ]
