@@ -1,14 +1,17 @@
 """Usefulness: what a release keeps of its original, column by column, without a value of either table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from privacy_plugin.anonymizers.base import AnonymizerResult
+from privacy_plugin.anonymizers.generalize import GeneralizingMethod
 from privacy_plugin.errors import PrivacyPluginError
+from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, TradeOff
 from privacy_plugin.generalization.trade_off import SECONDS, affordable_trade_off
+from privacy_plugin.metrics.learned_accuracy import LearnedAccuracy, learned_accuracy
 from privacy_plugin.metrics.usability.column_change import ColumnChange, column_changes
 from privacy_plugin.metrics.usability.compared_tables import compare_tables
 from privacy_plugin.metrics.usability.score import Usability, usability
@@ -32,6 +35,8 @@ class Usefulness:
     problem: str = ""
     trade_off: tuple[TradeOff, ...] = ()
     trade_off_problem: str = ""
+    learned: LearnedAccuracy | None = None
+    loss_by_looking: float | None = None
 
 
 def measure_usefulness(
@@ -58,6 +63,8 @@ def measure_usefulness(
     assert isinstance(measured, Usability)  # the decorator of metrics declares any measurement
     changes = column_changes(compared)
     return Usefulness(
+        learned=_learned(after, before, policy),
+        loss_by_looking=_loss_by_looking(plan, original, policy=policy, population=population),
         measured=measured,
         changes=tuple(changes[name] for name in policy.quasi_identifiers),
         trade_off=points,
@@ -68,6 +75,37 @@ def measure_usefulness(
 def _is_drawn(policy: Policy) -> bool:
     """Return whether the policy is one for randomized or generated tables."""
     return policy.is_randomized or any(requirement.definition.kind == "audit" for requirement in policy.requirements)
+
+
+def _learned(after: FrequencyTable, before: FrequencyTable, policy: Policy) -> LearnedAccuracy | None:
+    """Predict the first sensitive column; None where there is none, or where it has too many values."""
+    if not policy.sensitive:
+        return None
+    columns = (*policy.quasi_identifiers, policy.sensitive[0])
+    try:
+        found = learned_accuracy(
+            after, attributes=columns, original=before, target=policy.sensitive[0], hierarchies=policy.hierarchies
+        )
+    except PrivacyPluginError:
+        return None
+    assert isinstance(found, LearnedAccuracy)
+    return found
+
+
+def _loss_by_looking(plan: AnonymizerResult | None, original: Any, *, policy: Policy, population: Any) -> float | None:
+    """Search again with `choose_by: everything`; None where the plan was made so, or nothing is found."""
+    if not isinstance(plan, Plan | LocalPlan) or plan.choose_by == "everything" or policy.rules.people:
+        return None
+    method = policy.anonymizer
+    if not isinstance(method, GeneralizingMethod):
+        return None
+    options = {name: value for name, value in method.options.items() if name not in ("choose_by", "k")}
+    treatments = policy.treatments
+    source = TreatedColumns(open_source(original), treatments) if treatments else open_source(original)
+    try:
+        return replace(method, options=options).search(source, population=population, progress=None).loss
+    except PrivacyPluginError:
+        return None
 
 
 def _trade_off(plan: AnonymizerResult | None, original: Any, population: Any) -> tuple[tuple[TradeOff, ...], str]:

@@ -1,12 +1,15 @@
 """The section "What is left": usefulness next to risk, with the histograms of both tables on the same axes."""
 
+from privacy_plugin.anonymizers.base import AnonymizerResult
+from privacy_plugin.generalization.local_plan import LocalPlan
+from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.metrics.usability.column_change import ColumnChange
 from privacy_plugin.metrics.usability.score import Usability
 from privacy_plugin.report.comparison import Bar, draw_bars
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.drawing import drawing, line, shape, words
 from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
-from privacy_plugin.report.usefulness import most_costly
+from privacy_plugin.report.usefulness import Usefulness, most_costly
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 428.0, 16.0, 116.0
 _WIDTH, _HEIGHT = 440, 142
@@ -40,7 +43,7 @@ def what_is_left(content: ReportContent) -> Markup:
         element(
             "div",
             element("div", _parts(measured)),
-            element("div", definitions(_numbers(measured, names))),
+            element("div", definitions([*_numbers(measured, names), *_more_numbers(found, content.plan)])),
             class_="columns",
         ),
         element("h3", "Column by column"),
@@ -80,6 +83,39 @@ def _numbers(measured: Usability, names: list[str]) -> list[tuple[str, Child]]:
         ),
         ("Wiped out", ", ".join(measured.wiped_out) or "no column"),
     ]
+
+
+def _more_numbers(found: Usefulness, plan: AnonymizerResult | None) -> list[tuple[str, Child]]:
+    """Return class sizes, the accuracy of a model, and what it cost not to look at sensitive values."""
+    assert found.measured is not None
+    details = found.measured.details
+    rows: list[tuple[str, Child]] = [
+        (
+            "Classes",
+            f"{float(details['average_class_size']):,.1f} rows on average; discernibility "
+            f"{int(details['discernibility']):,}",
+        )
+    ]
+    if found.learned is not None:
+        learned, target = found.learned, found.learned.parameters["target"]
+        rows.append(
+            (
+                "Model",
+                f"naive Bayes trained on the release predicts {target} for {float(learned.value):.1%} of the "
+                f"original's rows; trained on the original {float(learned.trained_on_original):.1%}, always naming the "
+                f"most frequent value {float(learned.largest_class):.1%}",
+            )
+        )
+    if found.loss_by_looking is not None and isinstance(plan, Plan | LocalPlan):
+        rows.append(
+            (
+                "Price of not looking",
+                f"the classes follow from quasi-identifiers alone: the loss is {plan.loss:.4g}; with classes that may "
+                f"follow from sensitive values it would be {found.loss_by_looking:.4g}. That number looked at them: "
+                "keep this page as private as the table",
+            )
+        )
+    return rows
 
 
 def _losses(measured: Usability, names: list[str]) -> Markup:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.report import Usefulness, measure_usefulness, render_report, usefulness
@@ -58,6 +59,42 @@ def test_it_shows_the_numbers_of_the_usability_metric(rules: pp.Policy, compared
     worst = max(rules.quasi_identifiers, key=lambda name: measured.columns[name])
     assert f"Lost most{worst} (" in text
     assert after.passed
+
+
+def test_it_shows_classes_a_model_and_what_wishes_and_not_looking_cost() -> None:
+    frame = people()
+    blind = {"choose_by": "quasi_identifiers", "k": [5, 20], "useful_for": {"count": ["age"]}}
+    rules = policy(anonymize={"method": "generalize_locally", **blind})
+    made = anonymize(frame, policy=rules)
+    found = measure_usefulness(made.made, frame, policy=rules, plan=made.plan)
+    assert found is not None
+    assert found.measured is not None
+    assert found.learned is not None
+    columns = [*rules.quasi_identifiers, *rules.sensitive]
+    learned = pp.learned_accuracy(
+        made.made, original=frame, attributes=columns, target=rules.sensitive[0], hierarchies=dict(rules.hierarchies)
+    )
+    assert found.learned.value == learned.value
+    looking = pp.generalize_locally(
+        frame,
+        hierarchies=rules.hierarchies,
+        requirements=rules.requirements,
+        sensitive=rules.sensitive[0],
+        useful_for={"count": ["age"]},
+    )
+    assert found.loss_by_looking == looking.loss
+    page = render_report(
+        policy=rules,
+        verdicts=[("anonymized", rules.judge(made.made, plan=made.plan))],
+        plan=made.plan,
+        usefulness=found,
+    )
+    text = Page(page).text
+    assert f"{float(learned.value):.1%} of the original's rows" in text
+    assert f"discernibility {found.measured.details['discernibility']:,}" in text
+    assert f"the loss is {made.plan.loss:.4g}" in text
+    assert f"it would be {looking.loss:.4g}" in text
+    assert "the mean loss is" in text  # of the wish
 
 
 def test_no_value_of_either_table_is_shown(rules: pp.Policy, compared: Compared) -> None:
