@@ -315,6 +315,11 @@ class Anonymizer(ABC):
         return {}
 
     @property
+    def identity(self) -> tuple[str, ...]:
+        """The columns by which people can be recognized, where sensitive values are judged by others; see `Rules`."""
+        return ()
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the verdict has to know about the method: columns left out, what it assumes."""
         return ()

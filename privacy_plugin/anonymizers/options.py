@@ -49,6 +49,12 @@ def _epsilon(name: str, value: Any, columns: Sequence[str]) -> Any:
     return _weights(name, value, columns) if isinstance(value, Mapping) else _positive(name, value, columns)
 
 
+def _flag(name: str, value: Any, _: Sequence[str]) -> Any:
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
 def _share(name: str, value: Any, _: Sequence[str]) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must lie between 0 and 1, not {value!r}")
@@ -194,6 +200,7 @@ _READERS: Mapping[str, Callable[[str, Any, Sequence[str]], Any]] = {
     "knowledge": _natural,
     "below": _disclosure,
     "neighbours": _whole,
+    "generalize": _flag,
     "support": _support,
     "number": _count,
     "longest": _count,

@@ -37,7 +37,7 @@ def build_suite(policy: Policy, *, name: str, population: Any = None, table: str
     `population` is the place of the second table (default: the population of the policy). The suite's `meta` lists its
     expectations, so that `run_suite` detects expectations that GX has dropped; its first expectation is the guard of
     `declare_expectations`. Of a release of several tables, `table` names one (default: the last, which has the
-    sensitive values); requirements are about that one.
+    sensitive values); its expectations are those of the requirements that this table has all columns of.
 
     >>> policy = Policy.from_dict({
     ...     "dataset": "visits",
@@ -57,8 +57,9 @@ def build_suite(policy: Policy, *, name: str, population: Any = None, table: str
         policy.rules.roles if chosen is None else {column: policy.rules.roles[column] for column in tables[chosen]}
     )
     expectations: list[Expectation] = [ExpectTableColumnsToMatchPolicy(columns=dict(columns))]
-    judged = chosen is None or chosen == list(tables)[-1]
-    for requirement in policy.requirements if judged else ():
+    for requirement in policy.requirements:
+        if chosen is not None and _table_of(requirement, policy) != chosen:
+            continue
         expectation = build_expectation(requirement, policy, population=population)
         if _digest(expectation) not in map(_digest, expectations):
             expectations.append(expectation)
@@ -66,10 +67,19 @@ def build_suite(policy: Policy, *, name: str, population: Any = None, table: str
     return declare_expectations(suite, dataset=policy.dataset, policy_digest=policy.digest)
 
 
+def _table_of(requirement: Requirement, policy: Policy) -> str:
+    """Return the last table of the release that has the columns of a requirement."""
+    known = {*policy.rules.known_to(requirement)}
+    if "sensitive" in requirement.definition.roles:
+        known |= {*policy.rules.columns("sensitive")}
+    having = [name for name, columns in policy.rules.tables.items() if known <= {*columns}]
+    return having[-1] if having else list(policy.rules.tables)[-1]
+
+
 def build_expectation(requirement: Requirement, policy: Policy, *, population: Any = None) -> PrivacyExpectation:
     """Return one requirement of a policy as an expectation over the policy's columns."""
     definition = requirement.definition
-    quasi_identifiers = policy.rules.columns("quasi_identifier")
+    quasi_identifiers = policy.rules.known_to(requirement)
     roles: dict[str, Any] = {
         "quasi_identifiers": list(quasi_identifiers),
         "attributes": [*quasi_identifiers, *policy.rules.columns("sensitive")],

@@ -384,7 +384,6 @@ def _judge_requirements(
     A requirement that compares with a population takes it `by_region` where that is given: labels are written there
     already, so that no hierarchy is needed. With a `misfit` of plan and table it is not evaluated.
     """
-    quasi_identifiers = rules.columns("quasi_identifier")
     findings: dict[int, Finding] = {}
     definitions = [requirement.definition for requirement in rules.requirements]
     order = sorted(range(len(definitions)), key=lambda n: (not definitions[n].needs_ledger, -len(definitions[n].roles)))
@@ -398,6 +397,7 @@ def _judge_requirements(
         if compares and by_region is not None:
             others = by_region
             judged = replace(judged, options={n: v for n, v in judged.options.items() if n != "hierarchies"})
+        quasi_identifiers = rules.known_to(requirement)
         finding = judged.judge(
             tables,
             quasi_identifiers=quasi_identifiers,

@@ -225,7 +225,13 @@ class Policy:
     def rules(self) -> Rules:
         """The part of the policy that the gate evaluates: the roles of the columns that the method makes."""
         method = self.anonymizer
-        return replace(self.source_rules, roles=dict(method.released_roles()), form=method.form, tables=method.tables)
+        return replace(
+            self.source_rules,
+            roles=dict(method.released_roles()),
+            form=method.form,
+            tables=method.tables,
+            identity=method.identity,
+        )
 
     @cached_property
     def anonymizer(self) -> Anonymizer:

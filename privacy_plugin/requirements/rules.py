@@ -33,6 +33,8 @@ class Rules:
     """What a release contains: rows with the columns of the source, or what is made of them, such as itemsets."""
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns of every table of a release that has several; empty for a release of one table."""
+    identity: tuple[str, ...] = ()
+    """The columns by which people can be recognized, where sensitive values are judged by others, such as a bucket."""
     clauses: Sequence[Clause] = ()
     count: str | None = None
     """How the people of a unit column are counted; None is the default, `sequences`."""
@@ -76,6 +78,12 @@ class Rules:
     def columns(self, role: str) -> tuple[str, ...]:
         """Return the columns with a role."""
         return tuple(name for name, given in self.roles.items() if given == role)
+
+    def known_to(self, requirement: Requirement) -> tuple[str, ...]:
+        """Return the quasi-identifiers that a requirement is judged by."""
+        if self.identity and "sensitive" not in requirement.definition.roles:
+            return self.identity
+        return self.columns("quasi_identifier")
 
     @property
     def unit(self) -> str | None:

@@ -71,9 +71,16 @@ class FrequencySource:
         return frames
 
 
-def _build_pandas_frame(wanted: NumberedRows) -> Any:
+def _build_pandas_frame(wanted: NumberedRows | FrequencyTable) -> Any:
     import pandas as pd
 
+    if isinstance(wanted, FrequencyTable):
+        rows = np.repeat(np.arange(wanted.distinct), wanted.counts)
+        made = {}
+        for name in wanted.columns:
+            values = np.array([*wanted.dictionary(name), None], dtype=object)[:-1]
+            made[name] = pd.Series(values[wanted.column_codes(name)[rows]]).infer_objects()
+        return pd.DataFrame(made)
     found: dict[str, Any] = {wanted.number: wanted.numbers}
     for name, dictionary in zip(wanted.table.columns, wanted.table.dictionaries, strict=True):
         values = np.empty(len(dictionary), dtype=object)

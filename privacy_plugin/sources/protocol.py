@@ -94,13 +94,14 @@ class Source(Protocol):
         """Group columns, let `make` decide which tables to build from the groups, and write them in the same engine.
 
         Everything happens in one snapshot. The tables are staged, `verify` is called on all of them, and only then they
-        replace their targets, together. Frames return frames of their kind and take no targets. A database or a file
+        replace their targets, together. A table is made of `NumberedRows`, which repeat examples of the engine, or is
+        a frequency table of other rows. Frames return frames of their kind and take no targets. A database or a file
         needs a target for each table; without targets it returns pandas frames. Only the groups, and two or three whole
         numbers for every row written, cross between Python and the engine.
         """
 
 
-BuildTables = Callable[[FrequencyTable], Sequence[NumberedRows]]
+BuildTables = Callable[[FrequencyTable], Sequence[NumberedRows | FrequencyTable]]
 VerifyTables = Callable[[Sequence[Source]], None]
 
 

@@ -61,8 +61,8 @@ def pipeline(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pipelin
         yield dealing(Pipeline(folder=tmp_path / "records", url=url, instance=instance))
 
 
-def dealing(pipeline: Pipeline, **arguments: Any) -> Pipeline:
-    pipeline.policy = pp.Policy.from_dict(POLICY)
+def dealing(pipeline: Pipeline, changes: dict[str, Any] | None = None, **arguments: Any) -> Pipeline:
+    pipeline.policy = pp.Policy.from_dict({**POLICY, **(changes or {})})
     pipeline.write("raw", people())
     pipeline.definitions = [
         dg.AssetSpec("raw"),
@@ -161,6 +161,27 @@ def test_frames_travel_as_a_mapping(tmp_path: Path) -> None:
         "people": ["age", "zip", "bucket"],
         "values": ["bucket", "disease"],
     }
+
+
+def test_a_pair_of_generalized_people_is_recognized_by_nobody(pipeline: Pipeline) -> None:
+    ages = {"intervals": {"start": 0, "stop": 100, "widths": [10, 50]}}
+    columns = {
+        **POLICY["columns"],
+        "age": {"role": "quasi_identifier", "hierarchy": ages},
+        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 3}}},
+    }
+    changes = {
+        "columns": columns,
+        "requirements": [*POLICY["requirements"], {"k_anonymity": {"at_least": 5}}],
+        "anonymize": {**POLICY["anonymize"], "generalize": True},
+    }
+    pipeline = dealing(pipeline, changes=changes)
+    result = pipeline.run()
+    assert result.success, errors(result)
+    assert outcome(result) == {**CHECKS, "k_anonymity": True}
+    individuals, values = pair(pipeline, "release")
+    assert len(individuals) == len(values) == 60
+    assert min(Counter(row[:2] for row in individuals).values()) >= 5
 
 
 @pytest.mark.great_expectations

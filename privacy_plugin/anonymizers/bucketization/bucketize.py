@@ -28,13 +28,19 @@ from privacy_plugin.anonymizers.continued_release import (
 from privacy_plugin.description import Description
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
+from privacy_plugin.frequency.grouping import Integers
+from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import shown, written
-from privacy_plugin.frequency.values import label
+from privacy_plugin.frequency.values import key, label
+from privacy_plugin.generalization.generalize import generalize as generalize_levels
+from privacy_plugin.generalization.generalize_locally import generalize_locally
+from privacy_plugin.generalization.local_plan import LocalPlan
+from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.history.in_use import history_in_use
 from privacy_plugin.metrics.across_releases import class_wise
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
 from privacy_plugin.metrics.measurement import Measurement, plain
-from privacy_plugin.requirements.requirement import Requirement, require
+from privacy_plugin.requirements.requirement import Requirement, require, with_hierarchies
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.numbered_rows import NumberedRows
@@ -48,7 +54,7 @@ class Bucketization:
 
     `individuals` has the quasi-identifiers and the bucket of every person, `values` one bucket and sensitive value per
     row, in an order drawn from the operating system's secure source (`private` is False where a test generator was
-    given). Both are ordered by bucket; buckets are numbered at random.
+    given). Both are ordered by bucket (generalized people by what they show); buckets are numbered at random.
     """
 
     individuals: Any = field(repr=False)
@@ -66,6 +72,8 @@ class Bucketization:
     private: bool
     together: bool = False
     """Whether the pair continues earlier ones: people who were dealt keep their bucket."""
+    loss: float | None = None
+    """The loss metric of the people's quasi-identifiers; None where they are not generalized."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -102,6 +110,11 @@ class Bucketization:
                     f"{float(self.disclosure):.4g} with {self.knowledge} facts; below {shown(self.below)} was wanted",
                 ),
                 ("dealing", self.dealing if self.neighbours is None else f"{self.dealing}, among neighbours"),
+                *(
+                    []
+                    if self.loss is None
+                    else [("quasi-identifiers", f"generalized; a cell loses {self.loss:.4g} on average, of 1")]
+                ),
             ),
             notes=tuple(f"assumed: {assumption}" for assumption in self.assumptions),
             facts={
@@ -127,6 +140,7 @@ class Bucketization:
             "dealing": self.dealing,
             "neighbours": self.neighbours,
             "private": self.private,
+            **({} if self.loss is None else {"loss": self.loss}),
             "assumptions": list(self.assumptions),
         }
 
@@ -141,6 +155,10 @@ def bucketize(
     bucket: str = "bucket",
     dealing: Dealing = "random",
     neighbours: int | None = None,
+    generalize: bool = False,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    requirements: Sequence[Requirement] = (),
+    population: Any = None,
     targets: Sequence[str] | None = None,
     generator: np.random.Generator | None = None,
 ) -> Bucketization:
@@ -155,6 +173,13 @@ def bucketize(
     attacker who replays the dealing may learn more than promised. Anatomy: Xiao and Tao 2006; safety: Martin et al.
     2007; the promise, its proof and its limits: `privacy_plugin.anonymizers.bucketization.buckets`. Raises
     InfeasibleError, before anything is divided, if even one bucket of all people is not safe: a value is too frequent.
+
+    With `generalize`, the people's quasi-identifiers are published as labels of their `hierarchies` (text), so that the
+    table of people meets `requirements` on identity, such as k_anonymity, or on presence in a `population`: an attacker
+    who does not know everyone's bucket then recognizes nobody (Martin et al. 2007, section 5, recommend it). Labels
+    follow from the quasi-identifiers alone, so the promise about values holds as before, against attackers who know
+    every quasi-identifier too. Every class gets labels of its own, or, compared with a population, every column one
+    level. Both are measured on the staged tables.
 
     Both tables are made in the engine of the source. Frames (pandas, polars, also lazy, Arrow, DuckDB, Spark) return
     frames of their kind and column types. Databases and files write the two `targets`, the table of people and the
@@ -178,7 +203,9 @@ def bucketize(
     require_columns(quasi_identifiers, columns, role="quasi_identifiers")
     if bucket in columns:
         raise ColumnError(f"the table has a column {bucket!r} already; name the bucket column with bucket=")
+    source = open_source(data)  # no query before this: the first query of a connection begins its transaction
     deal = _Deal(
+        labels=_Labels.asked(generalize, hierarchies, requirements, population, quasi_identifiers),
         bucket=bucket,
         quasi_identifiers=tuple(quasi_identifiers),
         sensitive=sensitive,
@@ -188,7 +215,6 @@ def bucketize(
         neighbours=neighbours,
         generator=generator,
     )
-    source = open_source(data)  # no query before this: the first query of a connection begins its transaction
     individuals, values = source.distribute(columns, deal.tables, targets=_both(targets), verify=deal.verify)
     return deal.result(individuals, values)
 
@@ -198,7 +224,10 @@ class BucketizeMethod(Anonymizer):
 
     name = "bucketize"
     function = bucketize
-    supplied = ("data", "quasi_identifiers", "sensitive", "bucket", "targets", "generator")
+    supplied = (
+        *("data", "quasi_identifiers", "sensitive", "bucket", "targets", "generator"),
+        *("hierarchies", "requirements", "population"),
+    )
     makes = "buckets"
     doing = "dealing people to buckets"
     done = "dealt to buckets: people with their bucket, and buckets with their values"
@@ -217,6 +246,21 @@ class BucketizeMethod(Anonymizer):
         return self.rules.columns("sensitive")[0]
 
     @property
+    def generalizes(self) -> bool:
+        """Whether the people's quasi-identifiers are generalized."""
+        return bool(self.options.get("generalize"))
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The quasi-identifiers, by which the table of people is judged where they are generalized."""
+        return self.rules.columns("quasi_identifier") if self.generalizes else ()
+
+    @property
+    def identifying(self) -> tuple[Requirement, ...]:
+        """The requirements on who can be recognized or known to be present."""
+        return tuple(one for one in self.rules.requirements if _is_about_identity(one))
+
+    @property
     def tables(self) -> Mapping[str, tuple[str, ...]]:
         """The columns of people and of values."""
         return {
@@ -229,7 +273,8 @@ class BucketizeMethod(Anonymizer):
         """Columns that are left out, and what the promise assumes."""
         left_out = self.rules.columns("insensitive")
         notes = [f"left out, because it would link values to people: {', '.join(left_out)}"] if left_out else []
-        notes.append("everybody in the table of people can be recognized; only their sensitive value is protected")
+        if not self.generalizes:
+            notes.append("everybody in the table of people can be recognized; only their sensitive value is protected")
         if self.options.get("dealing") == "similar":
             notes.append("an attacker who replays the dealing may learn more than the maximum disclosure")
         return tuple(notes)
@@ -255,6 +300,11 @@ class BucketizeMethod(Anonymizer):
                 raise PolicyError(
                     "releases: together deals newcomers at random among themselves; leave out dealing and neighbours"
                 )
+            if self.generalizes:
+                raise PolicyError(
+                    "generalize: true makes labels anew for every release, and labels of two releases intersect; it "
+                    "does not go with releases: together"
+                )
         elif self.rules.unit is not None:
             raise PolicyError(
                 f"bucketize needs one row per person; it cannot count people by {self.rules.unit!r}. With releases: "
@@ -262,13 +312,29 @@ class BucketizeMethod(Anonymizer):
             )
         for requirement in self.rules.requirements:
             followed = self.continues and requirement.definition.follows_people
-            if not followed and (reason := _unmeetable(requirement)) is not None:
+            if not followed and (reason := _unmeetable(requirement, generalizes=self.generalizes)) is not None:
                 raise PolicyError(f"bucketize cannot meet {requirement}: {reason}")
+        if self.generalizes:
+            self._require_generalizable()
         try:
             require_safety(self.options["knowledge"], self.options["below"])
             require_dealing(self.options.get("dealing", "random"), self.options.get("neighbours"))
         except ParameterError as problem:
             raise PolicyError(f"anonymize: {problem}") from None
+
+    def _require_generalizable(self) -> None:
+        lacking = [name for name in self.rules.columns("quasi_identifier") if name not in self.hierarchies]
+        if lacking:
+            raise PolicyError(f"generalize: true needs a hierarchy of {', '.join(map(repr, lacking))} in the policy")
+        if not self.identifying:
+            raise PolicyError(
+                "generalize: true needs a requirement on the table of people, such as k_anonymity: {at_least: 5}"
+            )
+        if len(self.identifying) == len(self.rules.requirements):
+            raise PolicyError(
+                "bucketize protects sensitive values; add a requirement about them, such as maximum_disclosure, or "
+                "use method: generalize_locally"
+            )
 
     def require_usable(self, constant: str | None = None) -> None:
         """Refuse the sensitive column as the partition column: its value would be known of everyone."""
@@ -290,6 +356,9 @@ class BucketizeMethod(Anonymizer):
             sensitive=self.sensitive,
             targets=targets,
             generator=request.generator,
+            hierarchies={name: self.hierarchies[name] for name in self.identity},
+            requirements=self.identifying if self.generalizes else (),
+            population=request.population if self.rules.needs_population else None,
             **{name: value for name, value in self.options.items() if name != "releases"},
         )
         used = (*quasi_identifiers, self.sensitive)
@@ -345,7 +414,7 @@ class BucketizeMethod(Anonymizer):
             )
             owners = with_column(lines_of(table, taken), BUCKET, buckets[taken]).project([unit, BUCKET, self.sensitive])
 
-            def make(read: FrequencyTable) -> Sequence[NumberedRows]:
+            def make(read: FrequencyTable) -> Sequence[NumberedRows | FrequencyTable]:
                 if not read.has_rows_of(table):
                     raise SourceError("the table changed while people were dealt; nothing was written. Run it again")
                 return deal.number(kept)
@@ -376,17 +445,26 @@ class BucketizeMethod(Anonymizer):
         )
 
 
-def _unmeetable(requirement: Requirement) -> str | None:
-    """Return why no pair can meet a requirement, or None if it is about sensitive values."""
+def _is_about_identity(requirement: Requirement) -> bool:
+    """Return whether a requirement is about the quasi-identifiers alone: recognizing people, or their presence."""
+    definition = requirement.definition
+    about = definition.kind == "privacy" and definition.roles == ("quasi_identifiers",)
+    return about and definition.second_table in (None, "population") and not definition.needs_history
+
+
+def _unmeetable(requirement: Requirement, *, generalizes: bool) -> str | None:
+    """Return why no pair can meet a requirement, or None if it is about sensitive values, or labels can meet it."""
     definition = requirement.definition
     if definition.needs_ledger:
         return "dealing spends no privacy budget"
+    if generalizes and _is_about_identity(requirement):
+        return None
     if definition.second_table is not None:
         return "it compares whole rows with another table, and the pair has no rows with all columns"
     if definition.roles != ("quasi_identifiers", "sensitive"):
         return (
             "the table of people has everyone's quasi-identifiers unchanged, so that everyone in it can be recognized; "
-            "require what an attacker may learn about sensitive values, such as maximum_disclosure"
+            "require what an attacker may learn about sensitive values, such as maximum_disclosure, or generalize: true"
         )
     return None
 
@@ -403,10 +481,12 @@ class _Deal:
     dealing: Dealing
     neighbours: int | None
     generator: np.random.Generator | None
+    labels: "_Labels | None" = None
     made: Buckets = field(init=False)
-    rows: tuple[NumberedRows, NumberedRows] = field(init=False)
+    rows: tuple[NumberedRows | FrequencyTable, NumberedRows] = field(init=False)
+    loss: float | None = None
 
-    def tables(self, table: FrequencyTable) -> Sequence[NumberedRows]:
+    def tables(self, table: FrequencyTable) -> Sequence[NumberedRows | FrequencyTable]:
         """Deal all people to buckets, and return the rows of both tables."""
         made = bucketize_table(
             table,
@@ -420,7 +500,7 @@ class _Deal:
         )
         return self.number(made)
 
-    def number(self, made: Buckets) -> Sequence[NumberedRows]:
+    def number(self, made: Buckets) -> Sequence[NumberedRows | FrequencyTable]:
         """Return the rows of both tables for people in buckets."""
         self.made = made
         people = NumberedRows(
@@ -437,7 +517,11 @@ class _Deal:
             numbers=made.buckets,
             columns=(self.bucket, self.sensitive),
         )
-        self.rows = people, values
+        if self.labels is None:
+            self.rows = people, values
+        else:
+            labelled, self.loss = self.labels.people(people.table, people.lines, self.bucket, made.buckets)
+            self.rows = labelled, values
         return self.rows
 
     def result(self, individuals: Any, values: Any) -> Bucketization:
@@ -457,6 +541,7 @@ class _Deal:
             dealing=self.dealing,
             neighbours=self.neighbours,
             private=self.made.private,
+            loss=self.loss,
         )
 
     def verify(self, pair: Sequence[Source]) -> None:
@@ -465,9 +550,95 @@ class _Deal:
         found = maximum_disclosure(
             tables[1], quasi_identifiers=[self.bucket], sensitive=self.sensitive, knowledge=self.knowledge
         )
-        dealt = all(_holds(table, rows.frequencies()) for table, rows in zip(tables, self.rows, strict=True))
+        expected = [rows if isinstance(rows, FrequencyTable) else rows.frequencies() for rows in self.rows]
+        dealt = all(_holds(table, rows) for table, rows in zip(tables, expected, strict=True))
+        if self.labels is not None:
+            self.labels.require_met(tables[0], self.quasi_identifiers)
         if not dealt or not found.highest < self.below:
             raise SourceError("the staged tables do not hold the dealt rows; no target was replaced")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Labels:
+    """What the table of people has to meet, and the hierarchies whose labels it is published with."""
+
+    hierarchies: Mapping[str, Hierarchy]
+    requirements: tuple[Requirement, ...]
+    population: FrequencyTable | None
+
+    @classmethod
+    def asked(
+        cls,
+        generalize: bool,
+        hierarchies: Mapping[str, Hierarchy] | None,
+        requirements: Sequence[Requirement],
+        population: Any,
+        quasi_identifiers: Sequence[str],
+    ) -> "_Labels | None":
+        """Check the parameters, and read the population before a transaction is open; None without `generalize`."""
+        if not generalize:
+            if requirements:
+                raise ParameterError("requirements on the table of people need generalize=True")
+            return None
+        if set(hierarchies or {}) != set(quasi_identifiers):
+            raise ParameterError("generalize=True needs hierarchies: one of every quasi-identifier")
+        if not requirements or not all(map(_is_about_identity, requirements)):
+            raise ParameterError(
+                "generalize=True needs requirements on identity or presence alone, such as "
+                "require('k_anonymity', at_least=5)"
+            )
+        hierarchies = {name: (hierarchies or {})[name] for name in quasi_identifiers}
+        compared = any(requirement.definition.needs_population for requirement in requirements)
+        if compared and population is None:
+            raise ParameterError("a requirement compares with the population; give it as population")
+        return cls(
+            hierarchies=hierarchies,
+            requirements=tuple(with_hierarchies(requirement, hierarchies) for requirement in requirements),
+            population=open_source(population).frequencies(list(hierarchies)) if compared else None,
+        )
+
+    def people(
+        self, table: FrequencyTable, lines: Integers, bucket: str, buckets: Integers
+    ) -> tuple[FrequencyTable, float]:
+        """Return the rows to publish, person i being distinct row `lines[i]` in `buckets[i]`, and their loss.
+
+        They are in the order of what they show, which tells nothing about the original values.
+        """
+        asked: dict[str, Any] = {
+            "hierarchies": self.hierarchies,
+            "requirements": self.requirements,
+            "population": self.population,
+        }
+        found: Plan | LocalPlan
+        if self.population is None:
+            found = generalize_locally(table, **asked)
+        else:  # labels of one level do not overlap, so that they alone tell who of the population they stand for
+            found = generalize_levels(table, loss="loss_metric", **asked)
+        recoding = found.recoding(open_source(table), population=self.population)
+        combined = {tuple(map(key, old)): new for old, new in recoding.combined}
+        mappings = {name: {key(old): new for old, new in each.items()} for name, each in recoding.mappings.items()}
+        texts = []
+        for row in range(table.distinct):
+            old = table.values(row)
+            new = (
+                combined[tuple(map(key, old))]
+                if combined
+                else tuple(
+                    mappings.get(name, {}).get(key(value), value)
+                    for name, value in zip(table.columns, old, strict=True)
+                )
+            )
+            texts.append(tuple(None if value is None else label(value) for value in new))
+        published = [(int(number), *texts[line]) for number, line in zip(buckets, lines, strict=True)]
+        rows = FrequencyTable.from_rows([bucket, *table.columns], published)
+        return rows.project([*table.columns, bucket]), found.loss
+
+    def require_met(self, people: FrequencyTable, quasi_identifiers: Sequence[str]) -> None:
+        """Raise SourceError unless the staged table of people meets every requirement."""
+        for requirement in self.requirements:
+            finding = requirement.judge(people, quasi_identifiers=quasi_identifiers, population=self.population)
+            if not finding.passed:
+                raise SourceError(f"the staged table of people fails: {finding.reason} No target was replaced")
 
 
 def _both(targets: Sequence[str] | None) -> Sequence[str] | None:

@@ -114,9 +114,13 @@ class LocalSource(ABC):
         verify([self.reopen(frame) for frame in frames])
         return frames
 
-    def _build_numbered(self, wanted: NumberedRows) -> Any:
+    def _build_numbered(self, wanted: NumberedRows | FrequencyTable) -> Any:
         import narwhals.stable.v1 as nw
 
+        if isinstance(wanted, FrequencyTable):
+            from privacy_plugin.sources.drawn_rows import build_arrow_table  # imports Arrow
+
+            return self.from_arrow(build_arrow_table(wanted))
         frame = nw.from_native(self.rebuild(wanted.table.columns, {}, None), eager_only=True)
         numbers = nw.new_series(wanted.number, wanted.numbers, nw.Int64, backend=nw.get_native_namespace(frame))
         repeated = nw.maybe_reset_index(frame[self._find_example_rows(wanted.table)[wanted.lines].tolist()])

@@ -223,8 +223,12 @@ class SparkSource:
         verify([SparkSource(frame) for frame in frames])
         return frames
 
-    def _build_numbered(self, wanted: NumberedRows) -> DataFrame:
-        """Repeat examples of distinct rows, each with a number."""
+    def _build_numbered(self, wanted: NumberedRows | FrequencyTable) -> DataFrame:
+        """Repeat examples of distinct rows, each with a number, or make a frame of other rows."""
+        if isinstance(wanted, FrequencyTable):
+            with redact_spark_errors("writing"):
+                made = self._frame.sparkSession.createDataFrame(_mark_as_utc(build_arrow_table(wanted)))
+                return made.localCheckpoint(eager=True)
         names = wanted.table.columns
         labels, terms = [f"c{i}" for i in range(len(names))], [f"t{i}" for i in range(len(names))]
         released = [self._terms.released(name).alias(label) for name, label in zip(names, labels, strict=True)]

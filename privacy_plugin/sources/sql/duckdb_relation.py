@@ -175,9 +175,17 @@ class DuckDBRelation:
             copy = DuckDBRelation(self.select_columns(columns).materialize())
         tables = make(copy.frequencies(columns))
         with redact_duckdb_errors("writing", self._relation):
-            made = tuple(copy.select_numbered(wanted).materialize() for wanted in tables)
+            made = tuple(copy.select_rows(wanted).materialize() for wanted in tables)
         verify([DuckDBRelation(relation) for relation in made])
         return made
+
+    def select_rows(self, wanted: NumberedRows | FrequencyTable) -> Any:
+        """Return a relation of numbered rows, or of the rows of a frequency table."""
+        if isinstance(wanted, NumberedRows):
+            return self.select_numbered(wanted)
+        privacy_plugin_rows = build_arrow_table(wanted)  # noqa: F841  DuckDB finds it by the name of the variable
+        with redact_duckdb_errors("writing", self._relation):
+            return self._relation.query(ALIAS, "SELECT * FROM privacy_plugin_rows").materialize()
 
     def select_numbered(self, wanted: NumberedRows) -> Any:
         """Return the relation that repeats examples of distinct rows, each with a number."""

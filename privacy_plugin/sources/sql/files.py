@@ -139,7 +139,9 @@ class FileSource:
         with replace_files(paths) as temporaries, self._require_unchanged():
             tables = make(self.frequencies(columns))
             for wanted, temporary in zip(tables, temporaries, strict=True):
-                _write_file(self._relation.select_numbered(wanted), temporary)
+                if isinstance(wanted, FrequencyTable) and temporary.suffix.lower() != ".parquet":
+                    wanted = convert_to_text(wanted)
+                _write_file(self._relation.select_rows(wanted), temporary)
             verify([FileSource(temporary) for temporary in temporaries])
         return tuple(FileSource(path) for path in paths)
 

@@ -343,9 +343,12 @@ class SqlTable:
                 wanted = make(state.frequencies(columns))
                 tables = []
                 for number, (parts, rows) in enumerate(zip(names, wanted, strict=True)):
-                    released, query = number_rows(
-                        connection, self._dialect, state._origin, described, rows, temporary, number
-                    )
+                    if isinstance(rows, FrequencyTable):
+                        released, query = load_drawn_rows(temporary, build_arrow_table(rows))
+                    else:
+                        released, query = number_rows(
+                            connection, self._dialect, state._origin, described, rows, temporary, number
+                        )
                     tables.append(TableToWrite(parts=parts, columns=released, query=query))
                 temporary.analyze()
                 write_tables(
