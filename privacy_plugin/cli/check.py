@@ -55,6 +55,9 @@ Profiles = Annotated[
 Partition = Annotated[
     str | None, typer.Option(help="The partition key of this table, for the certificate.", show_default=False)
 ]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse a Parquet file that holds more than its rows, instead of a note.")
+]
 
 
 @command
@@ -70,6 +73,7 @@ def check(
     history: History = None,
     certificate_folder: CertificateFolder = None,
     without_identifier_columns: WithoutIdentifiers = False,
+    strict: Strict = False,
     dbt_manifest: Manifest = None,
     dbt_model: Models = None,
     dbt_target: DbtTarget = None,
@@ -81,6 +85,9 @@ def check(
 
     For every requirement that fails, the output shows how many people are affected, what an attacker could do, and
     what would fix it. Values of the table appear only with --reveal. Of several dbt models, the worst exit code counts.
+
+    Of a Parquet file, notes say what it holds beyond its rows: metadata, an index, several forms of one value. A
+    release is a new file without that; with --strict, such a file is refused.
 
     For example:
 
@@ -115,6 +122,11 @@ def check(
             verdict = loaded.judge(
                 source, population=others, partition=partition, fingerprint=folder is not None, plan=made_by
             )
+        remarks = tuple(getattr(opened.source, "remarks", tuple)())
+        if strict:
+            verdict = replace(verdict, problems=verdict.problems + remarks)
+        else:
+            verdict = replace(verdict, notes=verdict.notes + remarks)
         recorded: dict[str, Any] = {"certificate": None}
         if folder is not None:
             store = CertificateStore(folder)

@@ -20,6 +20,7 @@ from privacy_plugin.requirements.requirement import Finding
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.bundle import Bundle
+from privacy_plugin.sources.class_profiles import has_unique_values
 from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, fingerprint_table
 from privacy_plugin.sources.population_join import open_snapshots
 
@@ -184,6 +185,7 @@ def judge(
             findings = _judge_requirements(rules, tables, others, by_region, misfit)
             clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
             notes = (*wiped_out_notes(rules, tables, hierarchies or {}), *release_notes(rules, tables))
+            notes += identifying_notes(rules, tables, rows)
             notes += (_BY_REGION,) if by_region is not None else ()
             notes += tuple(f"column {name!r} was {one.describe()}" for name, one in rules.treatments.items())
             released = tables.source.fingerprint(rules.released) if fingerprint else None
@@ -277,6 +279,18 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
         + _WIPED_OUT
         for name, values in known.items()
         if values and is_wiped_out(values, hierarchies.get(name))
+    )
+
+
+def identifying_notes(rules: Rules, tables: Tables, rows: int) -> tuple[str, ...]:
+    """Return a note on every insensitive column whose values name single rows, such as a record number."""
+    unique = [
+        name for name in rules.columns("insensitive") if rows > 1 and has_unique_values(tables.source, name, rows)
+    ]
+    return tuple(
+        f"column {name!r} is insensitive and has another value in every row: it is released unchanged, and a person "
+        "who knows one value finds its row"
+        for name in unique
     )
 
 

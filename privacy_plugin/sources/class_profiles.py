@@ -47,6 +47,19 @@ def has_one_value(source: Source, column: str) -> bool:
     return sample is not None and int(sample.repeats.sum()) == 1
 
 
+def has_unique_values(source: Source, column: str, rows: int) -> bool:
+    """Return whether every row has a value of its own in a column; first rows with a repetition decide at once."""
+    profile = getattr(source, "class_profiles", None)
+    sample = None if profile is None else profile([column], None, first_rows=_COMPARED_ROWS)
+    if profile is not None and sample is not None:
+        if (sample.counts > 1).any():
+            return False
+        whole = sample if sample.rows == rows else profile([column], None)
+        if whole is not None:
+            return bool((whole.counts == 1).all())
+    return source.frequencies([column]).distinct == rows
+
+
 def estimate_distinct(sample: ClassProfiles) -> float:
     """Estimate the number of distinct rows of a table from the sizes of the groups of a sample (Chao 1984).
 

@@ -61,6 +61,15 @@ class FileSource:
         """Whether the first line names the columns, and could be a row of data by mistake."""
         return self._path.suffix.lower() != ".parquet"
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a Parquet file holds beyond the rows that are judged: metadata, several forms of one value."""
+        if self._path.suffix.lower() != ".parquet":
+            return ()
+        from privacy_plugin.sources.sql.file_remarks import remark_on_parquet
+
+        with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
+            return remark_on_parquet(self._path, self._connection.sql(self._query))
+
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
