@@ -144,6 +144,7 @@ def judge(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     plan: "LocalPlan | None" = None,
     needs_plan: bool = False,
+    made_elsewhere: bool = False,
 ) -> Verdict:
     """Judge data; with `fingerprint` also compute the fingerprint of the rows that a release would contain.
 
@@ -153,7 +154,7 @@ def judge(
 
     With a local `plan`, requirements count the population by its regions, after the plan was verified on the table; the
     population's fingerprint then covers the plan too. If the policy `needs_plan`, a table without one is judged only if
-    it holds values of the population itself.
+    it holds values of the population itself, or, if it was `made_elsewhere`, one level of every column.
     """
 
     def verdict(**found: Any) -> Verdict:
@@ -179,7 +180,8 @@ def judge(
                 return verdict(problems=problems)
             by_region, misfit = None, ""
             try:
-                by_region = _by_region(rules, tables, others, plan, hierarchies or {}) if needs_plan else None
+                if needs_plan:
+                    by_region = _by_region(rules, tables, others, plan, hierarchies or {}, made_elsewhere)
             except PrivacyPluginError as problem:
                 misfit = str(problem)
             findings = _judge_requirements(rules, tables, others, by_region, misfit)
@@ -373,19 +375,24 @@ def _by_region(
     others: Tables | None,
     plan: "LocalPlan | None",
     hierarchies: Mapping[str, Hierarchy],
+    made_elsewhere: bool,
 ) -> Tables | None:
-    """Return the population by the regions of the plan; None without a plan, if the table is not generalized.
+    """Return the population by the regions of the plan; None without a plan, if labels alone tell people's classes.
 
-    Raise if the plan does not fit the table, or if a generalized table has none.
+    Raise if the plan does not fit the table, or if labels alone do not tell the classes.
     """
-    from privacy_plugin.generalization.region_population import require_original_values  # most gates have no plan
+    from privacy_plugin.generalization.region_population import require_one_level, require_original_values
 
     if others is None:
         return None  # every requirement that compares says what is missing
     columns = rules.columns("quasi_identifier")
+    of_columns = {name: hierarchy for name, hierarchy in hierarchies.items() if name in columns}
+    if plan is None and not of_columns:
+        return None
     table, population = tables.frequencies(columns), others.frequencies(columns)
     if plan is None:
-        require_original_values(table, population, {n: h for n, h in hierarchies.items() if n in columns})
+        require = require_one_level if made_elsewhere else require_original_values
+        require(table, population, of_columns)
         return None
     return Tables(open_source(plan.population_by_region(table, population, hierarchies)))
 

@@ -83,6 +83,23 @@ def require_original_values(
             )
 
 
+def require_one_level(table: FrequencyTable, population: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> None:
+    """Raise ParameterError unless the table has the values of one level in every column: only then labels are classes.
+
+    Labels of several levels may overlap, and only a plan tells which people they stand for. A value that is no label of
+    the population is an error of the comparison itself.
+    """
+    for name, hierarchy in hierarchies.items():
+        paths = [(value, *(hierarchy.path_of(value) or ())) for value in population.dictionary(name)]
+        levels = [{_text(path[level]) for path in paths if level < len(path)} for level in range(hierarchy.height + 1)]
+        used = {_text(value) for value in table.dictionary(name)} & set().union(*levels)
+        if not any(used <= level for level in levels):
+            raise ParameterError(
+                f"column {name!r} has labels of several levels, and labels of local classes may overlap. Pass the plan "
+                "that made the table (plan=, --plan)"
+            )
+
+
 def region_digest(regions: Regions) -> str:
     """Return the SHA-256 of the regions: their labels, and which combinations are in them."""
     content = {"columns": list(regions.columns), **regions.to_dict()}

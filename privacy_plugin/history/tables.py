@@ -153,7 +153,7 @@ def is_same_database(engine: sa.Engine, connection: sa.Connection) -> bool:
 
 def find_schema(engine: sa.Engine) -> str | None:
     """Return the schema of the history's tables in PostgreSQL; None in SQLite."""
-    if engine.dialect.name != "postgresql":
+    if engine.url.get_backend_name() != "postgresql":
         return None
     query = "SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('privacy_history')"
     with engine.connect() as connection:

@@ -98,6 +98,8 @@ class Policy:
     rows_a_person: int | None = None
     people: Mapping[str, Any] = field(default_factory=dict)
     treatments: Mapping[str, Treatment] = field(default_factory=dict)
+    made_elsewhere: bool = False
+    """Whether the policy has no `anonymize:`, so that it does not say how the judged table was made."""
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
@@ -149,6 +151,7 @@ class Policy:
             rows_a_person=parse_rows_a_person(given.get("rows_a_person"), roles, method),
             people=people,
             treatments=parse_treatments(columns),
+            made_elsewhere="anonymize" not in given,
             notes=(
                 *pack_notes(given.get("packs") or ()),
                 *find_contradictions(used),
@@ -282,6 +285,7 @@ class Policy:
                 hierarchies=self.hierarchies,
                 plan=used,
                 needs_plan=self.needs_plan,
+                made_elsewhere=self.made_elsewhere,
             )
         until = datetime.fromisoformat(verdict.judged_at) + self.valid_for if self.valid_for else None
         notes = (*verdict.notes, *self.notes, *self.anonymizer.notes_on(plan))

@@ -80,6 +80,20 @@ def test_without_the_plan_generalized_values_close_the_gate() -> None:
         assert "Pass the plan" in verdict.reasons[0]
 
 
+def test_a_table_made_elsewhere_is_judged_by_labels_of_one_level() -> None:
+    """A policy without `anonymize:` does not say how the table was made: labels of one level are classes."""
+    everybody = pd.DataFrame({"sex": ["F"] * 4 + ["M"] * 2})
+    column = {"role": "quasi_identifier", "hierarchy": {"tree": {"*": ["F", "M"]}}}
+    rules = pp.Policy.from_dict(
+        {"dataset": "d", "columns": {"sex": column}, "requirements": [{"k_map": {"at_least": 6}}]}
+    )
+    assert rules.judge(pd.DataFrame({"sex": ["*", "*"]}), population=everybody).passed
+    assert not rules.judge(pd.DataFrame({"sex": ["F", "F"]}), population=everybody).passed
+    mixed = rules.judge(pd.DataFrame({"sex": ["F", "F", "*", "*"]}), population=everybody)
+    assert not mixed.evaluated
+    assert "several levels" in mixed.reasons[0]
+
+
 def test_a_plan_that_does_not_fit_closes_the_gate() -> None:
     everybody = pd.DataFrame({"sex": ["F"] * 4 + ["M"] * 2})
     released = pd.DataFrame({"sex": ["F", "F", "*", "*"]})
