@@ -109,7 +109,9 @@ def _mariadb_server() -> int | str:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if user is not None:
         shutil.chown(folder, user=user)
-    data, port, place = folder / "data", _free_port(), ["--no-defaults", f"--datadir={folder / 'data'}"]
+    data, port = folder / "data", _free_port()
+    # a folder of its own for temporary tables: two servers that start together would share names in /tmp
+    place = ["--no-defaults", f"--datadir={data}", f"--tmpdir={folder}"]
     _run([installer, *place, "--skip-test-db", "--auth-root-authentication-method=normal"], user, folder)
     command = [server, *place, f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 'socket'}"]
     command += [f"--pid-file={folder / 'pid'}", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"]

@@ -1,9 +1,8 @@
 """Generalizations of tables in which people have several rows that differ: a class is counted in people, not in rows.
 
 `count: sequences`: the class of a person is the set of the classes of their rows. Two people with the same set keep the
-same set when classes merge, so that sequences only merge: whatever merging never makes worse stays met at every more
-general node, as long as nothing is suppressed. That is not so for attribute risk, which also covers an attacker who
-cannot link rows, and with `count: people` only for class sizes.
+same set when classes merge, so that sequences only merge. Class sizes then stay met at every more general node, as long
+as nothing is suppressed. Other metrics may get worse: attribute risk also covers an attacker who cannot link rows.
 
 Suppression removes a person whole: with a row left out, the other rows of that person would be a shorter sequence,
 which the requirements did not see. People who leave also leave the classes of others, so that the remaining table is
@@ -65,9 +64,7 @@ class PeopleLattice(Lattice):
     @cached_property
     def monotone(self) -> bool:
         """Whether a requirement that is met stays met when classes merge, as long as nobody is suppressed."""
-        if self.count == "people":
-            return all(one.definition.counts_people == "sizes" for one in self.requirements)
-        return all(one.definition.monotone and one.definition.name != "attribute_risk" for one in self.requirements)
+        return all(one.definition.monotone and one.definition.counts_people == "sizes" for one in self.requirements)
 
     def loss_of_all(self, loss: float, suppressed: int = 0) -> float:
         """Return the loss that also counts the rows of people who were left out because of unknown values."""

@@ -143,7 +143,9 @@ class BudgetLedger:
         with self._transaction("written") as connection:
             if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
                 return
-            if self._engine.dialect.name == "postgresql":  # SQLite has locked the file: one new name at a time
+            if (
+                self._engine.url.get_backend_name() == "postgresql"
+            ):  # SQLite has locked the file: one new name at a time
                 connection.exec_driver_sql(f"LOCK TABLE {CAPS.name} IN SHARE ROW EXCLUSIVE MODE")
                 if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
                     return

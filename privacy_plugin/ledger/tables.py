@@ -105,7 +105,7 @@ def upgrade_ledger(engine: sa.Engine) -> None:
     if not _is_earlier(engine):
         return
     with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
+        if engine.url.get_backend_name() == "postgresql":
             connection.exec_driver_sql(f"LOCK TABLE {CAPS.name}, {SPENDS.name} IN ACCESS EXCLUSIVE MODE")
         if not _is_earlier(connection):  # another process has upgraded it meanwhile
             return
@@ -113,7 +113,7 @@ def upgrade_ledger(engine: sa.Engine) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {SPENDS.name} RENAME TO {before.name}")
         for index in SPENDS.indexes:
             connection.exec_driver_sql(f"DROP INDEX IF EXISTS {index.name}")
-        if engine.dialect.name == "postgresql":
+        if engine.url.get_backend_name() == "postgresql":
             connection.exec_driver_sql(
                 f"ALTER TABLE {before.name} RENAME CONSTRAINT {SPENDS.name}_pkey TO earlier_pkey"
             )
