@@ -174,6 +174,32 @@ def marginals_that_are_no_counts(folder: Path) -> Scene:
     return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
 
 
+@failure(*ENTRY_POINTS, message="is not column;value;column;value;count")
+def joint_counts_that_are_none(folder: Path) -> Scene:
+    (folder / "joint.csv").write_text(f"age;{AGE};zip;{ZIP};{NAME}\n")
+    asked = {
+        "marginals": {},
+        "joint": {"file": "joint.csv"},
+        "population_size": 300,
+        "delta": [0, 0.5],
+        "at_least": 0.9,
+    }
+    return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
+
+
+@failure(*ENTRY_POINTS, message="more rows in the table than people in the marginals")
+def joint_counts_that_lack_combinations(folder: Path) -> Scene:
+    (folder / "joint.csv").write_text(f"age;{AGE};zip;{ZIP};300\n")
+    asked = {
+        "marginals": {},
+        "joint": {"file": "joint.csv"},
+        "population_size": 300,
+        "delta": [0, 0.5],
+        "at_least": 0.9,
+    }
+    return Scene(data=written(folder), policy=policy({"presence_confidence": asked}))
+
+
 @failure(*ENTRY_POINTS, message="between 2 and 3 fields")
 def a_hierarchy_file_of_uneven_lines(folder: Path) -> Scene:
     (folder / "zip.csv").write_text(f"{ZIP};{NAME};*\n{DISEASE};*\n")

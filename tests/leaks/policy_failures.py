@@ -109,6 +109,13 @@ def marginals_that_are_negative(folder: Path) -> Scene:
     return wrong(folder, policy({"presence_confidence": asked}))
 
 
+@failure(*ENTRY_POINTS, message="needs counts: lines of 2 values and their count")
+def joint_counts_without_a_value(folder: Path) -> Scene:
+    joint = [{"columns": ["zip", "age"], "counts": [[ZIP, NAME]]}]
+    asked = {"marginals": {}, "joint": joint, "population_size": 9, "delta": [0, 1], "at_least": 1}
+    return wrong(folder, policy({"presence_confidence": asked}))
+
+
 @failure(*ENTRY_POINTS, message="must be a number or a fraction")
 def a_channel_that_is_none(folder: Path) -> Scene:
     asked = {"channel": [[NAME, ZIP], [AGE]], "attributes": ["age", "zip"], "at_most": 1}
