@@ -119,6 +119,11 @@ class RegionGeneralization(ABC):
 
     @property
     @abstractmethod
+    def facts(self) -> Mapping[str, Any]:
+        """The same by the names that people read."""
+
+    @property
+    @abstractmethod
     def words(self) -> str:
         """What was measured on the published table, for people."""
 
@@ -156,7 +161,7 @@ class RegionGeneralization(ABC):
                 "regions": self.classes,
                 "loss metric": self.loss_metric,
                 "discernibility": self.discernibility,
-                **self.reached,
+                **self.facts,
                 "rows read": rows,
             },
             released_rows=rows,
@@ -263,6 +268,15 @@ class PresenceGeneralization(RegionGeneralization):
         }
 
     @property
+    def facts(self) -> Mapping[str, Any]:
+        """The same by the names that people read."""
+        return {
+            "least presence": float(self.minimum),
+            "largest presence": float(self.maximum),
+            "people of the population": self.population.rows,
+        }
+
+    @property
     def words(self) -> str:
         """The probabilities of presence, and the bounds."""
         return (
@@ -301,6 +315,14 @@ class ConfidentGeneralization(RegionGeneralization):
     def reached(self) -> Mapping[str, Any]:
         """The confidence, and the number of people in the population."""
         return {"confidence": float(self.confidence), "population": self.presence.parameters["population_size"]}
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The same by the names that people read."""
+        return {
+            "confidence of presence": float(self.confidence),
+            "people of the population": self.presence.parameters["population_size"],
+        }
 
     @property
     def words(self) -> str:

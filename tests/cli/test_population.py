@@ -124,3 +124,26 @@ def test_multidimensional_presence_writes_regions(both: Path, run: Run) -> None:
     assert without.exit_code == 2
     assert "compares with the population" in words(without)
     assert not (both / "other.csv").exists()
+
+
+def test_regions_by_confidence_from_a_joint_distribution(both: Path, run: Run) -> None:
+    people().drop(columns="remark").iloc[::6].to_csv(both / "visits.csv", index=False)
+    counts = people().groupby(["age", "zip"]).size()
+    lines = [f"age;{age};zip;{code};{count}" for (age, code), count in counts.items()]
+    (both / "joint.csv").write_text("\n".join(lines))
+    columns = {
+        "person": "identifier",
+        "age": {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [20]}}},
+        "zip": {"role": "quasi_identifier", "hierarchy": {"mask": {"length": 5}}},
+        "illness": "insensitive",
+    }
+    asked = {"marginals": {}, "joint": {"file": "joint.csv"}, "population_size": len(people()), "delta": [0, 0.5]}
+    requirements = [{"presence_confidence": {**asked, "at_least": 1}}]
+    write_policy(both, columns=columns, requirements=requirements, anonymize={"method": "multidimensional_presence"})
+    given = ["-p", both / "policy.yaml"]
+    assert run("check", both / "visits.csv", *given, "--without-identifiers").exit_code == 1
+    result = run("anonymize", both / "visits.csv", *given, "-o", both / "release.csv", "--json")
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["regions"]["confidence"] == 1
+    assert run("check", both / "release.csv", *given).exit_code == 0

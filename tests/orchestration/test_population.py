@@ -144,6 +144,27 @@ def test_a_failing_table_is_released_in_regions(any_pipeline: Pipeline) -> None:
     assert 0.1 <= facts["least presence"] <= facts["largest presence"] <= 0.6
 
 
+def test_regions_by_confidence_need_no_register(any_pipeline: Pipeline) -> None:
+    pipeline = any_pipeline
+    raw = raw_rows(40)
+    marginals = {name: {str(v): 20 * int(n) for v, n in raw[name].value_counts().items()} for name in ("age", "zip")}
+    asked = {"marginals": marginals, "population_size": 800, "delta": [0, 0.12], "at_least": 0.9}
+    pipeline.policy = Policy.from_dict(
+        policy_dict(requirements=[{"presence_confidence": asked}], anonymize={"method": "multidimensional_presence"})
+    )
+    result = anonymizing(pipeline, raw).run()
+    assert result.success, errors(result)
+    (name,) = set(outcome(result)) - {"privacy_structure"}
+    assert outcome(result)[name] is True
+    assert released(result)
+    (materialization,) = result.asset_materializations_for_node("anonymized")
+    facts = {name: value.value for name, value in materialization.metadata.items()}
+    assert facts["confidence of presence"] >= 0.9
+    assert (facts["people of the population"], facts["dagster/row_count"]) == (800, 40)
+    shown = {row[:2] for row in pipeline.read("release") or []}
+    assert 1 < len(shown) < 40
+
+
 def test_regions_need_a_population(pipeline: Pipeline) -> None:
     pipeline.policy = Policy.from_dict(
         policy_dict(requirements=[PRESENCE], anonymize={"method": "multidimensional_presence"})
