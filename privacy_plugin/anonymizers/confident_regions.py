@@ -27,8 +27,7 @@ from privacy_plugin.frequency.hierarchy import Hierarchy, Levels
 from privacy_plugin.frequency.values import canonical, label
 from privacy_plugin.generalization.generalize import generalize
 from privacy_plugin.metrics.presence.confidence_bounds import presence_confidence_bounds
-from privacy_plugin.metrics.presence.population_join import ancestors
-from privacy_plugin.metrics.presence.population_marginals import listed_distributions
+from privacy_plugin.metrics.presence.population_marginals import general_labels, listed_distributions
 from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence, presence_confidence, read_pair
 from privacy_plugin.requirements.requirement import Requirement
 
@@ -131,7 +130,7 @@ class ConfidentRegions:
         found = []
         for name, originals in zip(self.table.columns, self._originals, strict=True):
             hierarchy = self.hierarchies[name]
-            paths = [(value, *ancestors(hierarchy, value)) for value in originals.values()]
+            paths = [(value, *general_labels(hierarchy, value)) for value in originals.values()]
             levels = []
             for level in range(hierarchy.height + 1):
                 numbers: dict[str, int] = {}

@@ -165,6 +165,18 @@ def _ways(marked: int, x: int, everybody: int, drawn: int) -> Fraction:
     return Fraction(_choose(marked, x) * _choose(everybody - marked, drawn - x))
 
 
+def test_a_star_stands_for_values_that_the_hierarchy_lacks() -> None:
+    """Beside more specific labels: of the 12 people outside with another second value all 12 have `*`."""
+    marginals = {"c0": {1: 4, 7: 10}, "c1": {1: 2, 3: 12}}
+    hierarchies = {"c0": TableHierarchy({1: ("low", "*")}), "c1": HIERARCHY}
+    given: dict[str, Any] = {"marginals": marginals, "population_size": 14, "hierarchies": hierarchies}
+    table = FrequencyTable.from_rows(["c0", "c1"], [(1, 1), ("*", 3)])
+    low = presence_confidence(table, quasi_identifiers=["c0", "c1"], delta=(Fraction(1, 11), 1), **given)
+    assert low.value == 0  # 11 people outside share (*, 3) for sure: one in 12 is in the table
+    fine = presence_confidence(table, quasi_identifiers=["c0", "c1"], delta=(Fraction(1, 12), 1), **given)
+    assert fine.value == 1
+
+
 def test_classes_that_overlap_are_refused() -> None:
     with pytest.raises(ParameterError, match="side by side, and other columns do not tell"):
         measured([(1, 1, "*"), ("low", 1, 1)], [(1, 1, 1), (2, 1, 1), (3, 3, 3)], [(0,), (1,), (2,)], (0, 1))

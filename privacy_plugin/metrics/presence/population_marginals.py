@@ -274,12 +274,22 @@ def _owners(
     owners: list[tuple[int, ...]] = []
     for value in originals:
         text = _text(value)
-        called = {text} | ({_text(name) for name in ancestors(hierarchy, value)} if hierarchy else set())
+        called = {text} | ({_text(name) for name in general_labels(hierarchy, value)} if hierarchy else set())
         found = {known[name] for name in called if name in known}
         if found - {known.get(text, -1)} and not complete:
             _raise_incomplete(column)
         owners.append(tuple(sorted(found)))
     return owners
+
+
+def general_labels(hierarchy: Hierarchy, value: Value) -> tuple[Value, ...]:
+    """Return the labels that stand for a value, level by level; only `*` does for one that no line covers.
+
+    Left out there, people would be missing from `*`, and it would seem likelier than it is to be in the table.
+    """
+    labels = ancestors(hierarchy, value)
+    covered = value is None or not labels or hierarchy.path(value) is not None
+    return labels if covered else (*labels[:-1], SUPPRESSED)
 
 
 def _raise_incomplete(column: str) -> None:
