@@ -13,7 +13,7 @@ from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.class_profiles import class_histograms
 from privacy_plugin.metrics.maximum_disclosure.metric import maximum_disclosure
-from privacy_plugin.metrics.maximum_disclosure.weighted_disclosure import least_with_target
+from privacy_plugin.metrics.maximum_disclosure.weighted_disclosure import known_denials, least_with_target
 from tests.metrics.disclosure_tables import tables_with_few_worlds
 from tests.oracles import disclosure as oracle
 
@@ -229,3 +229,25 @@ def test_weights_by_text_are_those_by_value():
     by_value = pp.maximum_disclosure(numbers, **ASKED, knowledge=0, weights={1: 0.5})
     by_text = pp.maximum_disclosure(numbers, **ASKED, knowledge=0, weights={"1": 0.5})
     assert by_value.value == by_text.value == 1
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(
+    buckets=st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), min_size=2, max_size=6),
+    removed=st.integers(1, 3),
+    added=st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), max_size=3),
+    weights=WEIGHTS,
+    knowledge=st.integers(0, 4),
+)
+def test_a_table_of_which_some_classes_changed_is_judged_as_if_it_were_new(buckets, removed, added, weights, knowledge):
+    """Only new classes are solved; everything else is remembered, and the result is that of solving all of them."""
+    changed = [*buckets[removed:], *added] or buckets
+    known_denials.cache_clear()
+    measured(buckets, weights, knowledge=knowledge)
+    solved = known_denials.cache_info().misses
+    again = measured(changed, weights, knowledge=knowledge)
+    new = known_denials.cache_info().misses - solved
+    known_denials.cache_clear()
+    anew = measured(changed, weights, knowledge=knowledge)
+    assert again.to_dict() == anew.to_dict()
+    assert new <= known_denials.cache_info().misses

@@ -36,7 +36,7 @@ denominators, so not below the least of the quotients.
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -96,6 +96,12 @@ class Denial(NamedTuple):
     absence: Fraction
     denied: int
     others: tuple[int, ...]
+
+
+@lru_cache(maxsize=100_000)
+def known_denials(counts: tuple[int, ...], size: int, held: int, width: int) -> tuple[Denial, ...]:
+    """Remember solved buckets: of a table that changes, or of the next node of a search, only new ones are solved."""
+    return tuple(least_with_target(list(counts), size=size, held=held, width=width))
 
 
 def least_with_target(counts: list[int], *, size: int, held: int, width: int) -> list[Denial]:
@@ -221,7 +227,7 @@ class _Solver:
         number = np.ones(len(histograms.classes), dtype=np.int64) if repeats is None else repeats
         self._copies = np.bincount(self.distinct.members, weights=number).astype(np.int64)
         self._without: dict[int, list[Product]] = {}
-        self._denials: dict[tuple[int, int], list[Denial]] = {}
+        self._denials: dict[tuple[int, int], tuple[Denial, ...]] = {}
         used = np.array([target.histogram for target in self.targets.distinct])
         sizes = self.distinct.sizes[self.distinct.representatives[used]]
         table = absence_table(self.distinct, first=0, last=self.distinct.representatives.size)[used]
@@ -253,14 +259,14 @@ class _Solver:
         ratio = Fraction(size, target.held) * denials[own - 1].absence * free[atoms - own].ratio
         return 1 / (1 + ratio), own
 
-    def _denials_of(self, target: Target) -> list[Denial]:
+    def _denials_of(self, target: Target) -> tuple[Denial, ...]:
         key = (target.histogram, target.held)
         if key not in self._denials:
             bucket = int(self.distinct.representatives[target.histogram])
             start, stop = self.distinct.offsets[bucket : bucket + 2].tolist()
             counts = self.distinct.counts[start : min(stop, start + self.width)].tolist()
             size = int(self.distinct.sizes[bucket])
-            self._denials[key] = least_with_target(counts, size=size, held=target.held, width=self.width)
+            self._denials[key] = known_denials(tuple(counts), size, target.held, self.width)
         return self._denials[key]
 
     def _free_without(self, histogram: int) -> list[Product]:
