@@ -1,7 +1,13 @@
 """`compile`: compile the hot loops once, so that the first gate of a new machine or image does not wait."""
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib.util import cache_from_source
+from pathlib import Path
+from py_compile import PyCompileError
+from py_compile import compile as py_compile
 from typing import Any
 
 from privacy_plugin.cli.options import Json
@@ -10,20 +16,24 @@ from privacy_plugin.cli.terminal import PASSED, Terminal, command
 
 @command
 def compile(as_json: Json = False) -> int:
-    """Compile the hot loops of searches and metrics, and keep them for every later process.
+    """Compile the hot loops of searches and metrics and all imported modules, and keep them for every later process.
 
     numba keeps compiled code next to the package, or in the folder NUMBA_CACHE_DIR where the package is read-only. Run
     it once after installation, as the same user and on the same kind of processor as the pipeline. Without it, the
-    first use of each loop takes seconds longer.
+    first use of each loop takes seconds longer. Modules are compiled to bytecode, which some installers (uv, images
+    with PYTHONDONTWRITEBYTECODE) leave out: every process then compiles all libraries again.
 
     For example:
 
     - `privacy-plugin compile`
     - `NUMBA_CACHE_DIR=/var/cache/privacy_plugin privacy-plugin compile`
     """
+    from privacy_plugin import compiled
+
     terminal = Terminal(as_json=as_json)
     seconds: dict[str, float] = {}
-    for name, use in _uses().items():
+    compiled.INTERPRETED_STEPS = 0
+    for name, use in {**_uses(), "modules": keep_bytecode}.items():
         with terminal.show_progress(f"compiling {name}"):
             started = time.perf_counter()
             use()
@@ -33,12 +43,26 @@ def compile(as_json: Json = False) -> int:
     return PASSED
 
 
+def keep_bytecode(modules: Iterable[Any] | None = None) -> None:
+    """Compile the files of all modules that are imported and have no bytecode; folders may be read-only."""
+    for module in list(sys.modules.values() if modules is None else modules):
+        file = getattr(module, "__file__", None)
+        if not file or not file.endswith(".py"):
+            continue
+        if not Path(cache_from_source(file)).exists():
+            with suppress(OSError, PyCompileError):
+                py_compile(file, doraise=True)
+
+
 def _uses() -> dict[str, Callable[[], Any]]:
     """Return a small use of everything that is compiled, by name; the types are those of real tables."""
     import numpy as np
     import pandas as pd
 
     import privacy_plugin as pp
+    import privacy_plugin.cli.check
+    import privacy_plugin.sources.sql.files
+    import privacy_plugin.sources.sql.source
     from privacy_plugin.generalization.walk.counts import suppressed_counts
 
     people = pd.DataFrame(

@@ -6,21 +6,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING
 
 from privacy_plugin.cli.inputs import Input
 from privacy_plugin.cli.terminal import Terminal
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources import Source, open_source, sql_table
+from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
-from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
-from privacy_plugin.sources.sql.dialect import PRIVATE_PREFIX, dialect_of
 from privacy_plugin.sources.sql.file_formats import require_format
 from privacy_plugin.sources.sql.file_release import finish_releases, open_staging_folder
-from privacy_plugin.sources.sql.origin import quote_name, split_name
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa  # it loads slowly, and files do not need it
 
 Place = str | Path | None
 
@@ -103,8 +102,13 @@ def _is_same_file(path: Path, other: Path) -> bool:
     return path.resolve() == other.resolve()
 
 
-def _qualified_name(engine: sa.Engine, name: str) -> tuple[str, ...]:
+def _qualified_name(engine: "sa.Engine", name: str) -> tuple[str, ...]:
     """Return schema and table in lower case; a case-sensitive database then refuses too much, never too little."""
+    import sqlalchemy as sa
+
+    from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
+    from privacy_plugin.sources.sql.origin import split_name
+
     parts = split_name(name)[-2:]
     if len(parts) == 2:
         return tuple(part.casefold() for part in parts)
@@ -126,6 +130,13 @@ def stage_output(opened: Input, output: str, parts: Collection[str] = ()) -> Ite
             staged = str(folder / path.name)
             yield opened, staged, lambda: _open_staged(staged, parts, database=False, open_table=open_source)
         return
+    import sqlalchemy as sa
+
+    from privacy_plugin.sources import sql_table
+    from privacy_plugin.sources.sql.connections import connect, redact_driver_errors
+    from privacy_plugin.sources.sql.dialect import PRIVATE_PREFIX, dialect_of
+    from privacy_plugin.sources.sql.origin import quote_name, split_name
+
     dialect = dialect_of(opened.engine.dialect)
     with redact_driver_errors(opened.engine, "writing"), connect(opened.engine) as connection:
         if dialect.isolation:

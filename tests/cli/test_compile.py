@@ -1,11 +1,14 @@
 """`compile`: a later process finds the compiled code, also where the package folder is not writable."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 
 import pytest
+
+from privacy_plugin.cli.compile import keep_bytecode
 
 
 def seconds(folder):
@@ -14,6 +17,17 @@ def seconds(folder):
         [sys.executable, "-m", "privacy_plugin", "compile", "--json"], env=environment, capture_output=True, check=True
     )
     return json.loads(run.stdout)["seconds"]
+
+
+def test_modules_without_bytecode_get_it(tmp_path, monkeypatch):
+    """Also where PYTHONDONTWRITEBYTECODE keeps imports from writing it."""
+    (tmp_path / "kept.py").write_text("ANSWER = 42\n")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(tmp_path)
+    kept = importlib.import_module("kept")
+    assert not list(tmp_path.rglob("*.pyc"))
+    keep_bytecode([kept, sys])
+    assert [path.name for path in tmp_path.rglob("*.pyc")] == [f"kept.{sys.implementation.cache_tag}.pyc"]
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privacy_plugin.compiled import njit
+from privacy_plugin.compiled import njit_later
 from privacy_plugin.metrics.maximum_disclosure.histograms import (
     FloatArray,
     Histograms,
@@ -55,6 +55,17 @@ from privacy_plugin.metrics.maximum_disclosure.histograms import (
 )
 
 _UNIT_ROUNDING = 2.0**-53
+
+
+def _absence_steps(
+    offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int, *_: object
+) -> int:
+    """Estimate the steps of `absence_into` for all buckets."""
+    return buckets.size * 4 * (width + 1) ** 2
+
+
+def _posterior_steps(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, knowledge: int) -> int:
+    return buckets.size * 10 * (knowledge + 1)
 
 
 def disclosure_curve(*, offsets: object, value_counts: object, knowledge: int) -> tuple[FloatArray, float]:
@@ -123,7 +134,7 @@ def absence_table(histograms: Histograms, *, first: int, last: int) -> FloatArra
     )
 
 
-@njit()
+@njit_later()
 def absence_into(
     offsets: IntArray,
     ordered: IntArray,
@@ -163,7 +174,7 @@ def absence_into(
     absence[:] = layer[width, :]
 
 
-@njit()
+@njit_later(steps=_absence_steps)
 def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int) -> FloatArray:
     rows = np.empty((buckets.size, width + 1), dtype=np.float64)
     taken = np.empty(width + 1, dtype=np.int64)
@@ -173,7 +184,7 @@ def _absence_rows(offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets
     return rows
 
 
-@njit()
+@njit_later(steps=_absence_steps)
 def least_absences(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -192,7 +203,7 @@ def least_absences(
     return plain, aimed
 
 
-@njit()
+@njit_later(steps=lambda plain, *_: 2 * plain.size**2)
 def _least_ratios(plain: FloatArray, aimed: FloatArray) -> FloatArray:
     """Return, for 1..width atoms, the least product of one aimed and any number of plain absences."""
     width = plain.size - 1
@@ -206,7 +217,7 @@ def _least_ratios(plain: FloatArray, aimed: FloatArray) -> FloatArray:
     return ratios
 
 
-@njit()
+@njit_later()
 def _is_larger(top: int, bottom: int, other_top: int, other_bottom: int) -> bool:
     """Compare two fractions exactly by Euclid's algorithm: cross products could overflow."""
     flipped = False
@@ -223,7 +234,7 @@ def _is_larger(top: int, bottom: int, other_top: int, other_bottom: int) -> bool
         flipped = not flipped
 
 
-@njit()
+@njit_later(steps=_posterior_steps)
 def _largest_posteriors(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, representatives: IntArray, knowledge: int
 ) -> tuple[IntArray, IntArray]:
@@ -288,7 +299,7 @@ def class_negations(*, offsets: object, value_counts: object, knowledge: int) ->
     return tops[histograms.members], bottoms[histograms.members]
 
 
-@njit()
+@njit_later(steps=lambda plain, *_: 2 * plain.size**2)
 def _least_free(plain: FloatArray) -> FloatArray:
     """P(0..width): the least product of plain absences with so many atoms in all."""
     free = np.ones(plain.size, dtype=np.float64)
@@ -298,7 +309,7 @@ def _least_free(plain: FloatArray) -> FloatArray:
     return free
 
 
-@njit()
+@njit_later(steps=_absence_steps)
 def _least_aimed(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, width: int, free: FloatArray
 ) -> FloatArray:
@@ -315,7 +326,7 @@ def _least_aimed(
     return ratios
 
 
-@njit()
+@njit_later(steps=_posterior_steps)
 def _posteriors(
     offsets: IntArray, ordered: IntArray, sizes: IntArray, buckets: IntArray, knowledge: int
 ) -> tuple[IntArray, IntArray]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privacy_plugin.compiled import njit
+from privacy_plugin.compiled import njit_later
 from privacy_plugin.errors import TooLargeError
 from privacy_plugin.metrics.maximum_disclosure.disclosure import absence_table
 from privacy_plugin.metrics.maximum_disclosure.histograms import (
@@ -84,7 +84,11 @@ def top_sums(histograms: Histograms, buckets: IntArray, atoms: int) -> IntArray:
     return np.column_stack([np.zeros(len(buckets), dtype=np.int64), np.cumsum(counts, axis=1)])
 
 
-@njit()
+def _partition_steps(sizes: IntArray, taken: IntArray, atoms: int, *_: object) -> int:
+    return sizes.size * partitions(atoms) * 4 * atoms
+
+
+@njit_later(steps=_partition_steps)
 def _least_partitions(
     sizes: IntArray, taken: IntArray, atoms: int, aimed: bool, slack: float
 ) -> tuple[IntArray, IntArray]:
@@ -118,7 +122,7 @@ def _least_partitions(
     return rows[:kept][near], found[:kept][near]
 
 
-@njit()
+@njit_later()
 def _product(size: int, taken: IntArray, parts: IntArray) -> float:
     product = 1.0
     for person in range(parts.size):
@@ -130,7 +134,7 @@ def _product(size: int, taken: IntArray, parts: IntArray) -> float:
     return product
 
 
-@njit()
+@njit_later()
 def _next_partition(parts: IntArray) -> bool:
     """Step to the next partition in descending order, in place; False after the last, 1 + 1 + ... + 1."""
     last = parts.size - 1

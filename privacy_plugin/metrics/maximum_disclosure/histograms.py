@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privacy_plugin.compiled import njit
+from privacy_plugin.compiled import njit_later
 from privacy_plugin.errors import EmptyTableError, ParameterError
 
 IntArray = NDArray[np.int64]
@@ -96,7 +96,7 @@ def _whole_numbers(values: object, *, name: str) -> IntArray:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-@njit()
+@njit_later(steps=lambda offsets, counts: np.minimum(np.diff(offsets), _SHORT) @ np.diff(offsets))
 def _sorted_descending(offsets: IntArray, counts: IntArray) -> IntArray:
     ordered = counts.copy()
     for bucket in range(offsets.size - 1):
@@ -114,7 +114,7 @@ def _sorted_descending(offsets: IntArray, counts: IntArray) -> IntArray:
     return ordered
 
 
-@njit()
+@njit_later()
 def _hash_of(offsets: IntArray, ordered: IntArray, sizes: IntArray, bucket: int, width: int) -> np.uint64:
     mixed = np.uint64(sizes[bucket]) * np.uint64(0x9E3779B97F4A7C15)
     stop = min(offsets[bucket] + width, offsets[bucket + 1])
@@ -127,7 +127,7 @@ def _hash_of(offsets: IntArray, ordered: IntArray, sizes: IntArray, bucket: int,
     return mixed
 
 
-@njit()
+@njit_later()
 def _same_histogram(offsets: IntArray, ordered: IntArray, sizes: IntArray, one: int, other: int, width: int) -> bool:
     if sizes[one] != sizes[other]:
         return False
@@ -143,7 +143,7 @@ def _same_histogram(offsets: IntArray, ordered: IntArray, sizes: IntArray, one: 
     return True
 
 
-@njit()
+@njit_later(steps=lambda offsets, ordered, sizes, width: sizes.size * (20 + 5 * width))
 def _first_of_equal(offsets: IntArray, ordered: IntArray, sizes: IntArray, width: int) -> tuple[IntArray, IntArray]:
     buckets = offsets.size - 1
     capacity = 16
