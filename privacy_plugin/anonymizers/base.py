@@ -381,6 +381,8 @@ class RecodingMethod(Anonymizer):
             unknown = self._unknown_rows(result, source)
         request.report("generalizing")
         kept = tuple(name for name in source.columns if self.rules.roles[name] != "identifier")
+        if request.final is not None and set(kept) == set(self.rules.released):
+            kept = self.rules.released  # in the order of the release, which then is a copy
         return Anonymized(
             made=self.apply(result, source, target=request.target, keep=kept, population=population),
             method=self.name,

@@ -134,7 +134,14 @@ def anonymize(
             )
             progress("judging the result")
             staged = reopen()
-            verdict = loaded.judge(staged, population=compared, partition=partition, fingerprint=True, plan=result.plan)
+            verdict = loaded.judge(
+                staged,
+                population=compared,
+                partition=partition,
+                fingerprint=True,
+                portable=False,
+                plan=result.plan,
+            )
             useful = None
             if report:  # now: what is staged is gone afterwards
                 from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly

@@ -84,7 +84,7 @@ def report(
         if before is not None and not loaded.is_randomized and loaded.rules.form == "rows":
             earlier = inputs.without_identifiers(opened.open_table(before), loaded)
             verdicts.append(("before", loaded.judge(earlier, population=others)))
-        verdict = loaded.judge(source, population=others, fingerprint=True, plan=shown_plan)
+        verdict = loaded.judge(source, population=others, fingerprint=True, portable=False, plan=shown_plan)
         verdicts.append(("after" if verdicts else opened.name, verdict))
         certificate = CertificateStore(certificate_folder).record(verdict) if certificate_folder else None
         from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly

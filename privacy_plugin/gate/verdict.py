@@ -141,6 +141,7 @@ def judge(
     population: Any = None,
     partition: str | None = None,
     fingerprint: bool = False,
+    portable: bool = True,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     plan: "LocalPlan | None" = None,
     needs_plan: bool = False,
@@ -149,7 +150,8 @@ def judge(
     """Judge data; with `fingerprint` also compute the fingerprint of the rows that a release would contain.
 
     Everything is read from one snapshot, so that the fingerprint belongs to the rows that were judged. With a unit
-    column or a population, their fingerprints are computed too. With the columns' `hierarchies`, notes also recognize
+    column or a population, their fingerprints are computed too, and if `portable` those that every engine computes
+    alike, which only a certificate needs. With the columns' `hierarchies`, notes also recognize
     a root that has another name than `*`.
 
     With a local `plan`, requirements count the population by its regions, after the plan was verified on the table; the
@@ -196,7 +198,7 @@ def judge(
             parts = (
                 tables.source.fingerprints(rules.released) if fingerprint and isinstance(tables.source, Bundle) else {}
             )
-            content = _content_fingerprints(rules, tables.source, released)
+            content = _content_fingerprints(rules, tables.source, released) if portable else {}
             people = tables.source.fingerprint(rules.judged) if fingerprint and rules.unit else None
             compared = _population_fingerprint(rules, others, findings) if fingerprint else None
             if compared is not None and by_region is not None and plan is not None:

@@ -260,13 +260,15 @@ class Policy:
         population: Any = None,
         partition: str | None = None,
         fingerprint: bool = False,
+        portable: bool = True,
         history: "ReleaseHistory | str | None" = None,
         plan: Any = None,
     ) -> Verdict:
         """Judge a table; the gate stays closed, with its reasons, if anything could not be evaluated.
 
         Requirements over releases use `history`, or the one in use. `plan`: the plan that made the table; only a policy
-        that `needs_plan` uses it, after verifying it on the table.
+        that `needs_plan` uses it, after verifying it on the table. With `fingerprint`, the verdict can be certified;
+        without `portable`, its certificate would not be recognized in another engine.
         """
         used = plan if self.needs_plan else None
         try:
@@ -282,6 +284,7 @@ class Policy:
                 population=population,
                 partition=partition,
                 fingerprint=fingerprint,
+                portable=portable,
                 hierarchies=self.hierarchies,
                 plan=used,
                 needs_plan=self.needs_plan,

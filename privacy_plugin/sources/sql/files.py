@@ -1,5 +1,6 @@
 """CSV and Parquet files, read and written by DuckDB in place."""
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,12 @@ from privacy_plugin.sources.sql.file_formats import (
 )
 from privacy_plugin.sources.sql.file_release import replace_files, require_complete
 
+# The files that this process wrote in the order of their content, by inode, size and time: a release of all columns of
+# one of them is a copy.
+_ORDERED: set[tuple[int, int, int]] = set()
+
+_PIECE = 1 << 22
+
 
 class FileSource:
     """A CSV, TSV or Parquet file.
@@ -55,6 +62,7 @@ class FileSource:
             self._query = choose_query(self._connection, content)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
+        self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
 
     @property
     def named_by_first_line(self) -> bool:
@@ -100,8 +108,14 @@ class FileSource:
         return self._relation.row_count()
 
     def fingerprint(self, columns: Sequence[str] | None = None) -> Fingerprint:
-        """Identify the content; hashes are computed in DuckDB."""
-        return self._relation.fingerprint(columns)
+        """Identify the content; hashes are computed in DuckDB, once for a file that does not change."""
+        chosen = tuple(sorted(self.columns if columns is None else columns))
+        if chosen not in self._fingerprints:
+            with self._require_unchanged():
+                found = self._relation.fingerprint(columns)
+            self._fingerprints[chosen] = found
+        with self._require_unchanged():
+            return self._fingerprints[chosen]
 
     @contextmanager
     def snapshot(self) -> Iterator[Source]:
@@ -113,7 +127,9 @@ class FileSource:
         """Write the recoded table to another file."""
         path = self._parse_target(target)
         with replace_files([path]) as (temporary,), self._require_unchanged():
-            _write_file(self._relation.select_recoded(recoding), temporary)
+            recoded = DuckDBRelation(self._relation.select_recoded(recoding))
+            _write_file(recoded.select_in_content_order(recoded.columns), temporary)
+            _ORDERED.add(_file_state(temporary)[:3])
         return FileSource(path)
 
     def publish(self, target: str | None, *, columns: Sequence[str], verify: Callable[[Source], None]) -> "FileSource":
@@ -130,11 +146,27 @@ class FileSource:
             require_columns(columns, file.columns)
         paths = [file._parse_target(target) for file, target, _ in files]
         with replace_files(paths) as staging, ExitStack() as stack:
+            written = []
             for (file, _, columns), temporary in zip(files, staging, strict=True):
                 stack.enter_context(file._require_unchanged())
-                _write_file(file._relation.select_in_content_order(columns), temporary)
-            verify([FileSource(temporary) for temporary in staging])
+                written.append(file._write_released(columns, temporary))
+            verify(written)
         return tuple(FileSource(path) for path in paths)
+
+    def _write_released(self, columns: Sequence[str], path: Path) -> "FileSource":
+        """Write columns in the order of the content; a file that is the same already is copied."""
+        same = tuple(columns) == self.columns and path.suffix.lower() == self._path.suffix.lower()
+        if not same or self._opened[:3] not in _ORDERED:
+            _write_file(self._relation.select_in_content_order(columns), path)
+            return FileSource(path)
+        with redact_file_errors(path, "writing"):
+            copied = _copy_file(self._path, path)
+        found = FileSource(path)
+        if copied != _hash_file(path):
+            raise SourceError(f"the file {path.name!r} is not what was written; nothing was released")
+        with self._require_unchanged(), found._require_unchanged():  # equal bytes have equal fingerprints
+            found._fingerprints = dict(self._fingerprints)
+        return found
 
     def distribute(
         self, columns: Sequence[str], make: BuildTables, *, targets: Sequence[str] | None, verify: VerifyTables
@@ -220,6 +252,21 @@ def _file_state(path: Path) -> tuple[int, int, int, int]:
     with redact_file_errors(path):
         found = path.stat()
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _copy_file(source: Path, target: Path) -> bytes:
+    """Copy a file; return the hash of what was read."""
+    digest = hashlib.sha256()
+    with open(source, "rb") as file, open(target, "xb") as copy:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            copy.write(piece)
+    return digest.digest()
+
+
+def _hash_file(path: Path) -> bytes:
+    with redact_file_errors(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _write_file(relation: Any, path: Path) -> None:
