@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from privacy_plugin.metrics.usability.score import Usability
     from privacy_plugin.policy.policy import Policy
     from privacy_plugin.requirements.requirement import Finding, Requirement, require
-    from privacy_plugin.sources import frequency_table, sql_table
+    from privacy_plugin.sources import file_table, frequency_table, sql_table
 
     # A metric is a function of frequency tables; here it takes any data, and its options as keywords.
     across_releases: Callable[..., Measurement]
@@ -134,6 +134,7 @@ _HOMES = {
     "sampling_delta": "anonymizers.epsilon_safe.sampling",
     "sanitized_krimp": "anonymizers.itemsets.sanitized_krimp",
     "smallest_k": "anonymizers.epsilon_safe.sampling",
+    "file_table": "sources",
     "sql_table": "sources",
     "synthesize": "anonymizers.synthesis.synthesize",
     "tree_hierarchy": "frequency.hierarchy_builders",
@@ -216,6 +217,7 @@ __all__ = [  # a type checker reads this list, and knows metrics by their types 
     "sanitized_krimp",
     "smallest_k",
     "sql_table",
+    "file_table",
     "synthesize",
     "tree_hierarchy",
     "using_history",

@@ -61,8 +61,11 @@ class TooLargeError(PrivacyPluginError):
     """The exact computation would exceed a limit of time or memory."""
 
 
-class ObjectStoreError(OSError):
+class ObjectStoreError(SourceError, OSError):
     """An object store cannot be used; its text is a sentence of ours, without requests or credentials."""
+
+    def __str__(self) -> str:
+        return f"cannot use {str(self.filename)!r}: {self.strerror}"
 
 
 def describe_error(problem: BaseException) -> str:
@@ -72,7 +75,7 @@ def describe_error(problem: BaseException) -> str:
     ('No such file or directory', 'KeyError')
     """
     if isinstance(problem, UnicodeError):
-        return "the text is not UTF-8; convert it first (iconv -f ENCODING -t UTF-8)"
+        return "the text is not UTF-8; convert it first (iconv -f ENCODING -t UTF-8), or name its encoding"
     if isinstance(problem, ObjectStoreError):
         return str(problem.strerror)
     if isinstance(problem, OSError) and problem.errno:

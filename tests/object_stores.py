@@ -2,11 +2,14 @@
 
 import atexit
 import secrets
+import socket
+import subprocess
+import sys
+import time
 from functools import cache
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 
 def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> str:
@@ -29,8 +32,21 @@ def s3_bucket(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @cache
 def _server() -> str:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    atexit.register(server.stop)
-    host, port = server.get_host_and_port()
-    return f"http://{host}:{port}"
+    """Start the server in a process of its own: a client that keeps Python's lock would wait for a thread for ever."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    atexit.register(_end, running)
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return f"http://127.0.0.1:{port}"
+        time.sleep(0.1)
+    raise RuntimeError("moto's server did not start")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    process.wait(timeout=20)

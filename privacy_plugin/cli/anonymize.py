@@ -142,7 +142,7 @@ def anonymize(
                 portable=False,
                 plan=result.plan,
             )
-            useful = None
+            useful, kept = None, ()
             if report:  # now: what is staged is gone afterwards
                 from privacy_plugin.report import measure_usefulness, write_report  # its chart libraries load slowly
 
@@ -159,7 +159,8 @@ def anonymize(
                         with record.verifying(copy) as reserve:
                             reserve(staged if loaded.rules.unit else copy, plan=result.plan)
 
-                staged.publish(output, columns=loaded.rules.released, verify=verify)
+                published = staged.publish(output, columns=loaded.rules.released, verify=verify)
+                kept = tuple(getattr(published, "notes", ()))
         if plan and result.plan and verdict.passed:
             _save_plan(result.plan, plan)
         if report:
@@ -178,7 +179,7 @@ def anonymize(
         "report": report,
         **({"release number": str(record.numbers[-1])} if record.numbers else {}),
     }
-    show_outcome(terminal, result, verdict, written)
+    show_outcome(terminal, result, verdict, written, kept=kept)
     if report and loaded.is_randomized:
         terminal.print_note(ORIGINAL_NOT_JUDGED)
     return exit_code(verdict)

@@ -24,6 +24,7 @@ from privacy_plugin.cli.options import (
 )
 from privacy_plugin.cli.terminal import FAILED, PASSED, Terminal, command
 from privacy_plugin.errors import CertificateError, ParameterError
+from privacy_plugin.locations import Location, parse_location
 
 CertificateFile = Annotated[
     Path, typer.Option("--certificate", "-c", help="The certificate (JSON).", show_default=False)
@@ -86,8 +87,8 @@ def certify(
         verdict = loaded.judge(source, population=others, partition=partition, fingerprint=True, plan=made_by)
     write_certificate(certificate, issue(verdict, keys=keys))
     show_verdict(terminal.console, verdict.to_dict(reveal=reveal), label=opened.name, reveal=reveal)
-    terminal.print_line(f"{'certificate' if verdict.passed else 'refusal'}: {certificate}")
-    terminal.print_json({**verdict.to_dict(reveal=reveal), "certificate": str(certificate)})
+    terminal.print_line(f"{'certificate' if verdict.passed else 'refusal'}: {parse_location(certificate)}")
+    terminal.print_json({**verdict.to_dict(reveal=reveal), "certificate": str(parse_location(certificate))})
     return exit_code(verdict)
 
 
@@ -131,6 +132,8 @@ def release(
     from privacy_plugin.policy.policy import Policy
     from privacy_plugin.sources import Source
     from privacy_plugin.sources.population_join import open_joint_snapshot
+    from privacy_plugin.sources.sql.file_release import parse_place
+    from privacy_plugin.sources.sql.lake_tables import LakeTable
 
     terminal = Terminal(as_json=as_json)
     loaded = Policy.load(policy)
@@ -143,7 +146,7 @@ def release(
     others = open_population(loaded, population, opened, policy_file=policy)
     made_by = load_plan(plan) if plan and (loaded.needs_plan or loaded.anonymizer.continues) else None
     found = read_certificate(certificate)
-    written: list[Path] = []
+    written: list[Location] = []
 
     def verify_with(record: ReleaseRecord, staged: Source) -> None:
         with ExitStack() as stack:
@@ -163,8 +166,12 @@ def release(
                 judged=judged,
                 population=count_by_plan(reopen(others), made_by) if loaded.rules.needs_population else None,
             )
-            folder = certificate.parent if opened.engine is not None else Path(output).parent
-            name = Path(output).name if opened.engine is None else output.replace('"', "").replace("/", "-")
+            place = None if opened.engine is not None else parse_place(output)
+            if place is None or isinstance(place, LakeTable):  # next to the given certificate
+                folder = parse_location(certificate).parent
+                name = output.replace('"', "").replace("/", "-")
+            else:
+                folder, name = place.parent, place.name
             path = folder / f"{name}.{found.release_name}.certificate.json"
             reserve(judged or staged, plan=made_by, certificate=str(path))
             write_certificate(path, found)
@@ -178,17 +185,22 @@ def release(
             use_history(history),
             recording(loaded, partition=partition) as record,
         ):
-            opened.source.publish(output, columns=loaded.rules.released, verify=partial(verify_with, record))
+            published = opened.source.publish(
+                output, columns=loaded.rules.released, verify=partial(verify_with, record)
+            )
     except CertificateError as problem:
         return _refuse(terminal, problem)
     if not written:
         raise CertificateError(f"a source of kind {opened.source.engine!r} published without verifying")
     terminal.print_line(f"released: {output}")
     terminal.print_line(f"certificate: {written[-1]}")
+    kept = list(getattr(published, "notes", ()))
+    for note in kept:
+        terminal.print_note(f"warning: {note}", style="bold yellow")
     for number in record.numbers:
         terminal.print_line(f"recorded in the history as release {number}")
     terminal.print_json(
-        {"released": output, "certificate": str(written[-1]), "recorded": record.numbers, "passed": True}
+        {"released": output, "certificate": str(written[-1]), "recorded": record.numbers, "kept": kept, "passed": True}
     )
     return PASSED
 

@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from privacy_plugin.atomic_write import write_atomically
 from privacy_plugin.cli.options import Data, Force, Table, Url
 from privacy_plugin.cli.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError, describe_error
@@ -109,7 +110,7 @@ def init(
 
 def _write_text(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        write_atomically(path, text)
     except OSError as problem:
         raise ParameterError(f"cannot write {str(path)!r}: {describe_error(problem)}") from None
 

@@ -1,16 +1,17 @@
 """Open the inputs of a command: a file, or a table of a database, and the population and ledger of the policy."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privacy_plugin.cli.terminal import FILE_OPTIONS
 from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.history.in_use import using_history
 from privacy_plugin.ledger.in_use import using_ledger
 from privacy_plugin.policy.policy import Policy
-from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources import Source
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
 from privacy_plugin.sources.without_columns import WithoutColumns
 
@@ -34,7 +35,7 @@ class Input:
         """Open another table of the same database, or another file."""
         bind = self.session or self.engine
         if bind is None:
-            return open_source(Path(name))
+            return open_file(name, FILE_OPTIONS.get())
         from privacy_plugin.sources import sql_table
 
         return sql_table(bind, name)
@@ -42,7 +43,9 @@ class Input:
     def has_table(self, name: str) -> bool:
         """Return whether the same database has this table, or this file exists."""
         if self.engine is None:
-            return Path(name).exists()
+            from privacy_plugin.sources.sql.file_release import parse_place
+
+            return parse_place(name).exists()
         try:
             return bool(self.open_table(name).columns)
         except SourceError:
@@ -56,9 +59,11 @@ def open_input(data: Path | None, url: str | None, table: str | None, *, parts: 
     """
     if data is not None and table is None:
         if parts:
-            paths = bundle_targets(str(data), parts, database=False)
-            return Input(source=Bundle(dict(zip(parts, paths, strict=True))), name=data.stem)
-        return Input(source=open_source(data), name=data.stem)
+            opened = [open_file(path, FILE_OPTIONS.get()) for path in bundle_targets(str(data), parts, database=False)]
+            return Input(source=Bundle(dict(zip(parts, opened, strict=True))), name=data.stem)
+        from privacy_plugin.sources.sql.files import file_table
+
+        return Input(source=file_table(data, **FILE_OPTIONS.get()), name=data.stem)
     if data is None and url and table:
         from privacy_plugin.sources import sql_table
 
@@ -68,6 +73,13 @@ def open_input(data: Path | None, url: str | None, table: str | None, *, parts: 
             return Input(source=Bundle(dict(zip(parts, tables, strict=True))), name=table, engine=engine)
         return Input(source=sql_table(engine, table), name=table, engine=engine)
     raise ParameterError("pass either a file, or --url together with --table")
+
+
+def open_file(place: str, options: Mapping[str, str]) -> Source:
+    """Open one of several input files, with those of the options (delimiter, encoding, sheet) that its format has."""
+    from privacy_plugin.sources.sql.files import choose_options, file_table
+
+    return file_table(place, **choose_options(place, options))
 
 
 def open_population(policy: Policy, given: str | None, data: Input, *, policy_file: Path) -> Source | None:

@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
-_DATA = "The table: a .csv, .tsv or .parquet file. For a database, pass --url and --table instead."
+_DATA = (
+    "The table: a .csv, .tsv, .parquet, .jsonl or .xlsx file, a folder of Parquet files, an s3://, gs:// or az:// URL, "
+    "delta:<place> or iceberg:<catalog>/<table>. For a database, pass --url and --table instead."
+)
 
 Data = Annotated[Path | None, typer.Argument(metavar="DATA", help=_DATA, show_default=False)]
 Url = Annotated[

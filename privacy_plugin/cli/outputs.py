@@ -15,8 +15,15 @@ from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle, bundle_targets
-from privacy_plugin.sources.sql.file_formats import require_format
-from privacy_plugin.sources.sql.file_release import finish_releases, open_staging_folder
+from privacy_plugin.sources.sql.file_formats import redact_file_errors, require_format
+from privacy_plugin.sources.sql.file_release import (
+    FilePlace,
+    finish_releases,
+    open_staging_folder,
+    parse_place,
+    place_suffix,
+)
+from privacy_plugin.sources.sql.lake_tables import LakeTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa  # it loads slowly, and files do not need it
@@ -28,18 +35,19 @@ Staging = tuple[Input, str, Callable[[], Source]]
 
 def require_free_files(written: Iterable[Place], *, read: Iterable[Place], force: bool) -> None:
     """Raise if an output file cannot be written, is an input of the command, or exists already without `force`."""
-    inputs = [Path(place) for place in read if place is not None]
-    outputs: list[Path] = []
-    for path in (Path(place) for place in written if place is not None):
-        if not path.parent.is_dir():
+    inputs = [parse_place(place) for place in read if place is not None]
+    outputs: list[FilePlace] = []
+    for path in (parse_place(place) for place in written if place is not None):
+        if isinstance(path, Path) and not path.parent.is_dir():
             raise ParameterError(f"cannot write {path.name!r}: the folder {str(path.parent)!r} does not exist")
         if any(_is_same_file(path, other) for other in inputs):
             raise ParameterError(f"{str(path)!r} is also an input of this command; write to another file")
         if any(_is_same_file(path, other) for other in outputs):
             raise ParameterError(f"this command would write {str(path)!r} twice; name two different files")
-        if path.is_dir():
-            raise ParameterError(f"{str(path)!r} is a folder; name a file")
-        _require_free(str(path), exists=path.exists(), force=force)
+        with redact_file_errors(path):
+            if not isinstance(path, LakeTable) and path.is_dir():
+                raise ParameterError(f"{str(path)!r} is a folder; name a file")
+            _require_free(str(path), exists=path.exists(), force=force)
         outputs.append(path)
 
 
@@ -51,8 +59,13 @@ def output_tables(opened: Input, output: str, policy: Policy) -> list[str]:
 
 def finish_interrupted(terminal: Terminal, opened: Input, outputs: Sequence[str]) -> None:
     """Finish an earlier release of these files that was interrupted between two of them."""
-    if opened.engine is None and (finished := finish_releases([Path(output) for output in outputs])):
+    if opened.engine is None and (finished := finish_releases(_files(outputs))):
         terminal.print_note(f"finished the interrupted release of {', '.join(finished)}")
+
+
+def _files(outputs: Iterable[str]) -> list[Path]:
+    """Return the outputs that are files of this machine."""
+    return [place for place in map(parse_place, outputs) if isinstance(place, Path)]
 
 
 def require_no_earlier_deal(opened: Input, outputs: Sequence[str], policy: Policy) -> None:
@@ -79,8 +92,9 @@ def require_free_output(
     `tables` and `files` are the inputs of the command. With a database, tables and files are compared separately.
     """
     if opened.engine is None:
-        for output in outputs:
-            require_format(Path(output))
+        for place in map(parse_place, outputs):
+            if not isinstance(place, LakeTable):
+                require_format(place)
         require_free_files([*outputs, *written], read=[*tables, *files], force=force)
         return
     known = {_qualified_name(opened.engine, str(table)) for table in tables if table is not None}
@@ -96,7 +110,9 @@ def _require_free(place: str, *, exists: bool, force: bool) -> None:
         raise ParameterError(f"{place!r} exists already; name another output, or pass --force to replace it")
 
 
-def _is_same_file(path: Path, other: Path) -> bool:
+def _is_same_file(path: FilePlace, other: FilePlace) -> bool:
+    if not (isinstance(path, Path) and isinstance(other, Path)):
+        return str(path) == str(other)
     if path.exists() and other.exists():
         return path.samefile(other)
     return path.resolve() == other.resolve()
@@ -125,9 +141,9 @@ def stage_output(opened: Input, output: str, parts: Collection[str] = ()) -> Ite
     transaction: if it fails or is interrupted, nothing remains.
     """
     if opened.engine is None:
-        path = Path(output)
-        with open_staging_folder(path.parent, path) as folder:
-            staged = str(folder / path.name)
+        place = parse_place(output)
+        with open_staging_folder(place) as folder:
+            staged = str(folder / (place.name if place_suffix(place) in place.name.lower() else "staged.parquet"))
             yield opened, staged, lambda: _open_staged(staged, parts, database=False, open_table=open_source)
         return
     import sqlalchemy as sa

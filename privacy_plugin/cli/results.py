@@ -139,19 +139,27 @@ def show_anonymized(terminal: Terminal, result: Anonymized, *, again: bool) -> N
 
 
 def show_outcome(
-    terminal: Terminal, result: Anonymized, verdict: Verdict, written: Mapping[str, str | Path | None]
+    terminal: Terminal,
+    result: Anonymized,
+    verdict: Verdict,
+    written: Mapping[str, str | Path | None],
+    *,
+    kept: Sequence[str] = (),
 ) -> None:
-    """Print the verdict on the result and the files or tables that were written."""
+    """Print the verdict on the result, what was written, and what its place keeps of older rows."""
     terminal.print_line(f"{verdict.rows:,} rows judged")
     show_verdict(terminal.console, verdict.to_dict(), label="anonymized")
     for name, place in written.items():
         if place is not None:
             terminal.print_line(f"{name}: {place}")
+    for note in kept:
+        terminal.print_note(f"warning: {note}", style="bold yellow")
     terminal.print_json(
         {
             "passed": verdict.passed,
             **{name.replace(" ", "_"): None if place is None else str(place) for name, place in written.items()},
             **result.to_dict(),
+            "kept": list(kept),
             "verdict": verdict.to_dict(),
         }
     )

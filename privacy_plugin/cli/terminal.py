@@ -1,12 +1,15 @@
 """The output of a command: text for people, JSON for programs, exit codes, and errors that never quote the data."""
 
 import functools
+import inspect
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ParamSpec
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Annotated, Any, ParamSpec
 
 import typer
 from rich.console import Console
@@ -51,6 +54,28 @@ class Terminal:
             yield lambda changed: status.update(Text(changed))
 
 
+FILE_OPTIONS: ContextVar[Mapping[str, str]] = ContextVar("FILE_OPTIONS", default=MappingProxyType({}))
+_OPTIONS_OF_FILES = {
+    "delimiter": "The separator of .csv and .tsv input files, one character. Default: comma, semicolon or tab.",
+    "encoding": "The encoding of text input files, such as cp1252 or utf-16. Default: utf-8.",
+    "sheet": "The sheet of an Excel input file. Default: the only one.",
+}
+
+
+def _add_file_options(run: Callable[..., None]) -> None:
+    """Give every command that reads DATA the options of its files."""
+    signature = inspect.signature(run)
+    if "data" not in signature.parameters:
+        return
+    kinds = {
+        name: Annotated[str | None, typer.Option(help=text, show_default=False)]
+        for name, text in _OPTIONS_OF_FILES.items()
+    }
+    added = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=k) for n, k in kinds.items()]
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {**run.__annotations__, **kinds}
+
+
 def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
     """Turn the return value or the exception of a command into exit code 0, 1 or 2, without a traceback.
 
@@ -61,6 +86,8 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
     @functools.wraps(function)
     def run(*arguments: Parameters.args, **options: Parameters.kwargs) -> None:
         as_json = bool(options.get("as_json", False))
+        of_files = {name: options.pop(name, None) for name in _OPTIONS_OF_FILES}
+        FILE_OPTIONS.set({name: str(value) for name, value in of_files.items() if value is not None})
         try:
             code = function(*arguments, **options)
         except InfeasibleError as problem:
@@ -78,6 +105,7 @@ def command(function: Callable[Parameters, int]) -> Callable[Parameters, None]:
             code = _print_error(problem, _redact(problem), BAD_INPUT, as_json=as_json)
         raise typer.Exit(code)
 
+    _add_file_options(run)
     return run
 
 

@@ -430,6 +430,7 @@ def _versions() -> dict[str, str]:
 
 def write_certificate(path: Location, certificate: Certificate) -> None:
     """Write a certificate durably; raise CertificateError if that is not possible."""
+    path = parse_location(path)  # a URL that was given as a path has lost a slash
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, certificate.to_json())

@@ -192,6 +192,7 @@ def judge(
             notes += identifying_notes(rules, tables, rows)
             notes += (_BY_REGION,) if by_region is not None else ()
             notes += tuple(f"column {name!r} was {one.describe()}" for name, one in rules.treatments.items())
+            notes += tuple(getattr(tables.source, "notes", ()))
             released = tables.source.fingerprint(rules.released) if fingerprint else None
             if released is not None and released.rows != rows:
                 return verdict(problems=(f"{rows:,} rows were judged, but the fingerprint covers {released.rows:,}",))

@@ -119,6 +119,8 @@ def build_release_asset(
                 f"a source of kind {run.source.engine!r} published without verifying the certificate"
             )
         shown = _metadata(*covering[-1], resource, resource.report_path(run.reads.key, run.partition))
+        if kept := getattr(open_source(released) if run.target else None, "notes", ()):
+            shown["older snapshots"] = "; ".join(kept)
         return released, {**shown, **catalog_metadata(loaded, released, run)}
 
     return build_asset(

@@ -8,12 +8,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from privacy_plugin.errors import ColumnError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.locations import parse_location
 from privacy_plugin.sources.dispatch import open_source
 from privacy_plugin.sources.population_join import open_joint_snapshot
 from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
@@ -48,6 +48,11 @@ class Bundle:
     def engine(self) -> str:
         """The engine of the first table."""
         return self.first.engine
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the places of the tables keep besides their rows."""
+        return tuple(note for source in self.tables.values() for note in getattr(source, "notes", ()))
 
     @property
     def bind(self) -> Any:
@@ -152,8 +157,10 @@ def suffixed(target: str, name: str, *, database: bool) -> str:
     ('"clinic"."visits_people"', 'out/visits_people.csv')
     """
     if not database:
-        path = Path(target)
-        return str(path.with_name(f"{path.stem}_{name}{path.suffix}"))
+        path = parse_location(target)
+        packed = path.suffix if path.suffix.lower() in (".gz", ".zst") else ""
+        plain = path.with_name(path.name.removesuffix(packed))
+        return str(path.with_name(f"{plain.stem}_{name}{plain.suffix}{packed}"))
     from privacy_plugin.sources.sql.origin import split_name  # loads SQLAlchemy
 
     *schema, table = split_name(target)

@@ -21,7 +21,8 @@ _HANDLERS = {
 }
 
 _ACCEPTED = (
-    "a pandas, polars (eager or lazy), Arrow, DuckDB or Spark frame, a path to a .csv, .tsv or .parquet file, "
+    "a pandas, polars (eager or lazy), Arrow, DuckDB or Spark frame, a path to a .csv, .tsv, .parquet, .jsonl or .xlsx "
+    "file, "
     "a FrequencyTable, sql_table(engine, 'schema.table'), or a mapping of these for a release of several tables"
 )
 

@@ -30,6 +30,11 @@ class WithoutColumns:
         return getattr(self._source, "bind", None)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the place of the table keeps besides its rows."""
+        return tuple(getattr(self._source, "notes", ()))
+
+    @property
     def rehearse_rows(self) -> Any:
         """The rehearsal of the wrapped source, or None if it has none."""
         return getattr(self._source, "rehearse_rows", None)

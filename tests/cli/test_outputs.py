@@ -72,7 +72,7 @@ def test_a_missing_folder_is_named_before_writing(folder: Path, run: Run, option
 
 
 def test_an_unsupported_output_format_names_the_given_file(folder: Path, run: Run) -> None:
-    output = folder / "release.xlsx"
+    output = folder / "release.docx"
     result = run("anonymize", folder / "visits.csv", "-p", folder / "policy.yaml", "-o", output)
     assert result.exit_code == 2
     assert f"the format of '{output}' is unknown" in words(result)

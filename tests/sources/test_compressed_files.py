@@ -51,6 +51,3 @@ def test_broken_and_unknown_files_are_refused_without_their_content(tmp_path: Pa
     (tmp_path / "c.parquet.gz").write_bytes(b"")
     with pytest.raises(SourceError, match="unknown"):
         open_source(tmp_path / "c.parquet.gz")
-    good = LOADERS["csv"](awkward_table("csv"), tmp_path)
-    with pytest.raises(SourceError, match="unknown"):
-        open_source(good).publish(str(tmp_path / "out.csv.gz"), columns=["text"], verify=lambda copy: None)

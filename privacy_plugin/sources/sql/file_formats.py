@@ -1,5 +1,6 @@
-"""The formats of files: the DuckDB query that reads a CSV or Parquet file exactly, or an error if it cannot."""
+"""The formats of files: the DuckDB query that reads a file exactly, or an error if it cannot."""
 
+import codecs
 import csv
 from collections import Counter
 from contextlib import AbstractContextManager
@@ -11,45 +12,77 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from privacy_plugin.errors import ColumnError, SourceError, describe_error
+from privacy_plugin.errors import ColumnError, ParameterError, SourceError, describe_error
+from privacy_plugin.locations import SCHEMES, Location, ObjectPath
 from privacy_plugin.sources.error_redaction import ForeignErrors, redact_errors
 from privacy_plugin.sources.protocol import require_column_names, require_distinct_ignoring_case
 from privacy_plugin.sources.sql.duckdb_sql import ROW_COUNT, quote_text
+from privacy_plugin.sources.sql.json_lines import json_lines_query
 
-SUFFIXES = (".csv", ".tsv", ".parquet")
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}  # of .csv and .tsv files that are read
+SEPARATED = (".csv", ".tsv")
+JSON_LINES = (".jsonl", ".ndjson")
+WORKBOOK = ".xlsx"
+SUFFIXES = (*SEPARATED, ".parquet", *JSON_LINES, WORKBOOK)
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}  # of text: .csv, .tsv, .jsonl and .ndjson
 
 _MAX_DIGITS = 38  # of DuckDB's decimals
 _PIECE = 1 << 24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 
 
-def require_format(path: Path) -> None:
-    """Raise if the path is a URL or its suffix does not name a supported format."""
-    if ":/" in str(path):  # a URL may hold a password, so it is not repeated; a path drops one of two slashes
+def require_format(path: Location) -> None:
+    """Raise if the path is an unknown URL or its suffix does not name a supported format."""
+    if ":/" in str(path) and not isinstance(path, ObjectPath):  # it may hold a password, so it is not repeated
         raise SourceError(
-            "a URL cannot be read as a file; pass a local path, or sql_table(engine, 'schema.table') for a database"
+            f"a URL cannot be read as a file, except {', '.join(f'{each}://' for each in SCHEMES)}; pass a local path, "
+            "or sql_table(engine, 'schema.table') for a database"
         )
-    if path.suffix.lower() not in SUFFIXES:
+    if file_suffix(path).partition(".")[2].partition(".")[0] not in {suffix[1:] for suffix in SUFFIXES}:
         raise SourceError(f"the format of {str(path)!r} is unknown; valid suffixes are {', '.join(SUFFIXES)}")
 
 
-def uncompressed_name(path: Path) -> str:
-    """Return the name of a file to read without .gz or .zst; raise if its format is not supported.
+def file_suffix(path: Location) -> str:
+    """Return the suffix of a path in lower case, of compressed text both.
 
-    >>> uncompressed_name(Path("visits.csv.gz"))
-    'visits.csv'
+    >>> file_suffix(Path("visits.CSV.gz")), file_suffix(Path("visits.parquet"))
+    ('.csv.gz', '.parquet')
     """
-    plain = path.with_suffix("")
-    if path.suffix.lower() in COMPRESSIONS and plain.suffix.lower() in (".csv", ".tsv") and ":/" not in str(path):
-        return plain.name
-    require_format(path)
-    return path.name
+    last, before = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return before + last if last in COMPRESSIONS and before in (*SEPARATED, *JSON_LINES) else last
+
+
+def require_encoding(encoding: str | None) -> str | None:
+    """Return the name of an encoding that text has to be converted from; None for UTF-8."""
+    if encoding is None:
+        return None
+    try:
+        found = codecs.lookup(encoding)
+        "a".encode(found.name)  # raises for codecs of bytes, such as base64
+    except (LookupError, ValueError, TypeError):
+        raise ParameterError(
+            f"the encoding {encoding!r} is unknown; valid are Python's: utf-8, cp1252 (Windows), latin-1, utf-16, ..."
+        ) from None
+    return None if found.name == "utf-8" else found.name
+
+
+def convert_encoding(path: Path, folder: Path, encoding: str) -> Path:
+    """Write text of another encoding as UTF-8 to a private folder; raise if it is not of that encoding."""
+    converted = folder / f"utf-8{path.suffix}"
+    try:
+        with (
+            open(path, encoding=encoding, newline="") as content,
+            open(converted, "w", encoding="utf-8", newline="") as file,
+        ):
+            while piece := content.read(_PIECE):
+                file.write(piece)
+    except UnicodeError:
+        raise SourceError(f"the text of {path.name!r} is not {encoding}; name its encoding") from None
+    return converted
 
 
 def decompress_file(path: Path, folder: Path) -> Path:
     """Write the content of a .gz or .zst file to a folder that only this user can read; return its path there."""
-    plain = folder / uncompressed_name(path)
+    plain = folder / f"plain{Path(path.stem).suffix}"
     with (
         redact_file_errors(path, "decompressing"),
         pa.input_stream(str(path), compression=COMPRESSIONS[path.suffix.lower()]) as content,
@@ -60,7 +93,7 @@ def decompress_file(path: Path, folder: Path) -> Path:
     return plain
 
 
-def redact_file_errors(path: Path, doing: str = "reading") -> AbstractContextManager[None]:
+def redact_file_errors(path: object, doing: str = "reading") -> AbstractContextManager[None]:
     """Raise SourceError instead of the errors of a file's readers, whose messages may quote lines of it."""
     return redact_errors(f"{doing} the file {str(path)!r}", _ERRORS)
 
@@ -72,33 +105,77 @@ def _describe(error: BaseException) -> str:
 _ERRORS = ForeignErrors(classes=(OSError, UnicodeError, csv.Error, pa.ArrowException), describe=_describe)
 
 
-def choose_query(connection: Any, path: Path) -> str:
+def choose_query(connection: Any, path: Path, delimiter: str | None = None) -> str:
     """Return the query that reads a file; CSV values that span lines may need one that uses a single thread.
 
     DuckDB's threads start at line ends and fail inside of such values. A single thread skips what follows a quote that
     is not closed, so it must find as many rows as the file has.
     """
-    query = _read_query(path)
-    if path.suffix.lower() == ".parquet" or not has_multiline_rows(path):
+    if path.suffix.lower() in JSON_LINES:
+        return json_lines_query(connection, path, _file_name(path))
+    query = _folder_query(path) if path.is_dir() else _read_query(path, delimiter)
+    if path.is_dir() or path.suffix.lower() == ".parquet" or not has_multiline_rows(path):
         return query
     alone = query.removesuffix(")") + ", parallel = false)"
     try:
         connection.sql(query).aggregate(ROW_COUNT).fetchall()
     except duckdb.Error:
-        rows = count_csv_rows(path, _read_header(path)[0])
+        rows = count_csv_rows(path, _read_header(path, delimiter)[0])
         found = connection.sql(alone).aggregate(ROW_COUNT).fetchall()
         return alone if found == [(rows,)] else query
     return query
 
 
-def _read_query(path: Path) -> str:
-    location = str(path.absolute())
-    name = quote_text("".join(f"[{c}]" if c in "*?[" else c for c in location))  # one file, not a glob pattern
+def _file_name(path: Path) -> str:
+    """Return the quoted name of one file, not of a glob pattern."""
+    return quote_text("".join(f"[{c}]" if c in "*?[" else c for c in str(path.absolute())))
+
+
+def partition_files(folder: Path) -> list[Path]:
+    """Return the Parquet files of a folder; raise if it holds other data, or is not partitioned alike everywhere.
+
+    Names that begin with '_' or '.' are not data, as in Spark and Hive.
+    """
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    data = [path for path in found if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
+    others = [path for path in data if path.suffix.lower() != ".parquet"]
+    if others or not data:
+        raise SourceError(
+            f"the folder {str(folder)!r} has {len(data) - len(others)} .parquet files and {len(others)} of another "
+            "kind; a folder that is read as one table holds .parquet files only"
+        )
+    keys = {tuple(_partition_keys(path.relative_to(folder))) for path in data}
+    if len(keys) > 1:
+        raise SourceError(f"the files of {str(folder)!r} are not partitioned alike (key=value folders)")
+    return data
+
+
+def _partition_keys(path: Path) -> list[str]:
+    return [part.partition("=")[0] for part in path.parts[:-1] if "=" in part]
+
+
+def _folder_query(folder: Path) -> str:
+    """Return the query that reads a folder of Parquet files with the same columns; partition keys become text."""
+    paths = partition_files(folder)
+    schemas = [pq.read_schema(path) for path in paths]
+    if any(not schema.equals(schemas[0]) for schema in schemas):
+        raise SourceError(f"the Parquet files of {str(folder)!r} have different columns or types; write them again")
+    keys = _partition_keys(paths[0].relative_to(folder))
+    require_distinct_ignoring_case(require_column_names([*schemas[0].names, *keys]), "DuckDB")
+    for path in paths:
+        _require_exact_parquet(str(path))
+    listed = ", ".join(_file_name(path) for path in paths)
+    hive = "hive_partitioning = true, hive_types_autocast = false" if keys else "hive_partitioning = false"
+    return f"SELECT * FROM read_parquet([{listed}], {hive})"
+
+
+def _read_query(path: Path, delimiter: str | None) -> str:
+    location, name = str(path.absolute()), _file_name(path)
     if path.suffix.lower() == ".parquet":
         require_distinct_ignoring_case(require_column_names(pq.read_schema(location).names), "DuckDB")
         _require_exact_parquet(location)
         return f"SELECT * FROM read_parquet({name}, hive_partitioning = false)"
-    separator, header = _read_header(path)
+    separator, header = _read_header(path, delimiter)
     columns = ", ".join(f"{quote_text(column)}: 'VARCHAR'" for column in header)
     return (
         f"SELECT * FROM read_csv({name}, auto_detect = false, header = true, columns = {{{columns}}}, "
@@ -107,19 +184,20 @@ def _read_query(path: Path) -> str:
     )
 
 
-def _read_header(path: Path) -> tuple[str, tuple[str, ...]]:
+def _read_header(path: Path, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
     """Read the separator and the names from the first line: DuckDB would rename repeated names."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         first = file.readline()
-        separator = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
+        guess = "\t" if path.suffix.lower() == ".tsv" else ";" if ";" in first and "," not in first else ","
+        separator = guess if delimiter is None else delimiter
         file.seek(0)
         names = next(csv.reader(file, delimiter=separator, strict=True), [])
     if not names:
         raise SourceError(f"the first line of {str(path)!r} is empty; it must name the columns")
-    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|" if mark != separator):
+    if delimiter is None and len(names) == 1 and any(mark in names[0] for mark in ",;\t|" if mark != separator):
         raise SourceError(
             f"the first line of {str(path)!r} has one name, which contains another separator: a .csv is separated by "
-            "commas or semicolons, a .tsv by tabs; write the file again, or rename it"
+            "commas or semicolons, a .tsv by tabs; name the separator (--delimiter, or delimiter=)"
         )
     _require_distinct_names(path, names)
     return separator, require_column_names(names)

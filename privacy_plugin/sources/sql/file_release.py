@@ -10,13 +10,14 @@ them finishes it first. It is finished and not undone, because the new files hav
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 
 from privacy_plugin.atomic_write import sync_folder, write_atomically
 from privacy_plugin.errors import ParameterError, SourceError, describe_error
+from privacy_plugin.locations import Location, ObjectPath, parse_location
 from privacy_plugin.private_folder import (
     PREFIX,
     PrivateFolder,
@@ -24,19 +25,29 @@ from privacy_plugin.private_folder import (
     remove_abandoned,
     remove_if_abandoned,
 )
-from privacy_plugin.sources.sql.file_formats import redact_file_errors
+from privacy_plugin.sources.error_redaction import ForeignErrors, redact_errors
+from privacy_plugin.sources.sql.file_formats import file_suffix, redact_file_errors
+from privacy_plugin.sources.sql.lake_tables import LakeTable, parse_lake_table
+
+FilePlace = Location | LakeTable
 
 _JOURNAL = ".journal"
 _LARGEST = 1 << 20
 
 
 @contextmanager
-def replace_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield a staging file for every path, and replace the paths by them when the block succeeds.
+def replace_files(places: Sequence[FilePlace]) -> Iterator[list[Path]]:
+    """Yield a staging file for every place, and replace the places by them when the block succeeds.
 
-    Several targets must be in one folder. What an interrupted run for the same targets left is finished or removed
-    first.
+    Several files must be in one folder. What an interrupted run for the same targets left is finished or removed
+    first. An object of a store and a Delta or Iceberg table are replaced by one request or commit; of several objects,
+    an interruption leaves some new and some old: release them again.
     """
+    paths = [place for place in places if isinstance(place, Path)]
+    if not paths or len(paths) < len(places):
+        with _replace_elsewhere(places) as staging:
+            yield staging
+        return
     for one, other in combinations(paths, 2):
         if one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other)):
             raise ParameterError(f"the targets {str(one)!r} and {str(other)!r} are one file; name two")
@@ -48,8 +59,8 @@ def replace_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
     parent = paths[0].parent
     finish_releases(paths)
     remove_abandoned(parent, paths)
-    with open_staging_folder(parent, paths[0]) as folder:
-        staging = [folder / f"{number}{path.suffix}" for number, path in enumerate(paths)]
+    with open_staging_folder(paths[0]) as folder:
+        staging = [folder / f"{number}{file_suffix(path)}" for number, path in enumerate(paths)]
         yield staging
         for path in staging:
             with redact_file_errors(path, "writing"), open(path, "rb") as file:
@@ -58,16 +69,50 @@ def replace_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 @contextmanager
-def open_staging_folder(parent: Path, target: Path) -> Iterator[Path]:
-    """Yield a private folder for what will replace a target in the same folder."""
+def _replace_elsewhere(places: Sequence[FilePlace]) -> Iterator[list[Path]]:
+    """Stage in a private folder of this machine, and upload or commit when the block succeeds."""
+    puts: list[Callable[[Path], None]] = []
+    for place in places:
+        if isinstance(place, Path):
+            raise ParameterError("files of this machine and of other places cannot be released together")
+        puts.append(place.upload if isinstance(place, ObjectPath) else place.replace)
+    if len(places) > 1 and (len(set(map(str, places))) < len(places) or any(isinstance(p, LakeTable) for p in places)):
+        raise ParameterError("several tables are released together as files or objects with different names")
+    with open_staging_folder(places[0]) as folder:
+        staging = [folder / f"{number}{place_suffix(place)}" for number, place in enumerate(places)]
+        yield staging
+        for put, path, place in zip(puts, staging, places, strict=True):
+            with redact_errors(f"writing {str(place)!r}", ForeignErrors(classes=(OSError,), describe=describe_error)):
+                put(path)
+
+
+def place_suffix(place: FilePlace) -> str:
+    """Return the suffix of the file that holds the content of a place."""
+    return ".parquet" if isinstance(place, LakeTable) else file_suffix(place)
+
+
+@contextmanager
+def open_staging_folder(target: FilePlace) -> Iterator[Path]:
+    """Yield a private folder for what will replace a target: next to it, or for temporary files if it is elsewhere."""
+    parent = target.parent if isinstance(target, Path) else None
     try:
-        folder = PrivateFolder(parent, target)
+        folder = PrivateFolder(parent, target if isinstance(target, Path) else Path(str(target)))
     except OSError as problem:
-        raise SourceError(f"cannot write into the folder {str(parent)!r}: {type(problem).__name__}") from None
+        where = "for temporary files" if parent is None else repr(str(parent))
+        raise SourceError(f"cannot write into the folder {where}: {type(problem).__name__}") from None
     try:
         yield folder.path
     finally:
         folder.close()
+
+
+def parse_place(place: object) -> FilePlace:
+    """Return the place of a table of files: a path, an object or folder of a store, or a Delta or Iceberg table."""
+    location = place if isinstance(place, LakeTable) else parse_lake_table(place)
+    if location is not None:
+        return location
+    path = parse_location(place)
+    return parse_lake_table(path) or path
 
 
 def require_complete(path: Path) -> None:
@@ -116,7 +161,7 @@ def finish_release(journal: Path) -> tuple[str, ...]:
     try:
         for number, name in enumerate(names):
             target = journal.parent / name
-            staged = folder / f"{number}{target.suffix}"
+            staged = folder / f"{number}{file_suffix(target)}"
             if staged.exists():  # else it was put in place already
                 os.replace(staged, target)
         sync_folder(journal.parent)

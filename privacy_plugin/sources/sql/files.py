@@ -1,11 +1,11 @@
-"""CSV and Parquet files, read and written by DuckDB in place."""
+"""Tables in files, object stores and lakes, read and written through DuckDB."""
 
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import duckdb
@@ -14,21 +14,63 @@ from privacy_plugin.errors import ParameterError, SourceError, require_columns
 from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.locations import ObjectPath
 from privacy_plugin.private_folder import PrivateFolder
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival, convert_to_text
 from privacy_plugin.sources.frequency_source import FrequencySource
 from privacy_plugin.sources.population_join import JoinedGroups, Meaning
 from privacy_plugin.sources.protocol import BuildTables, Fingerprint, RehearsalDone, Source, VerifyTables
 from privacy_plugin.sources.sql.duckdb_relation import DuckDBRelation
-from privacy_plugin.sources.sql.duckdb_sql import redact_duckdb_errors
+from privacy_plugin.sources.sql.duckdb_sql import quote, quote_text, redact_duckdb_errors
 from privacy_plugin.sources.sql.file_formats import (
+    COMPRESSIONS,
+    JSON_LINES,
+    SEPARATED,
+    WORKBOOK,
     choose_query,
+    convert_encoding,
     decompress_file,
+    file_suffix,
+    partition_files,
     redact_file_errors,
+    require_encoding,
     require_format,
-    uncompressed_name,
 )
-from privacy_plugin.sources.sql.file_release import replace_files, require_complete
+from privacy_plugin.sources.sql.file_release import (
+    FilePlace,
+    parse_place,
+    place_suffix,
+    replace_files,
+    require_complete,
+)
+from privacy_plugin.sources.sql.lake_tables import LakeTable
+from privacy_plugin.sources.sql.workbook import KEPT, convert_workbook, write_workbook
+
+_WRITTEN = "privacy_plugin_written"
+
+
+def file_table(
+    path: str | os.PathLike[str], *, delimiter: str | None = None, encoding: str | None = None, sheet: str | None = None
+) -> "FileSource":
+    r"""Return a source for a file that does not speak for itself: another delimiter, encoding or sheet.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "visits.csv"
+    >>> _ = path.write_bytes("city|age\nZürich|30\n".encode("latin-1"))
+    >>> file_table(path, delimiter="|", encoding="latin-1").columns
+    ('city', 'age')
+    """
+    return FileSource(path, delimiter=delimiter, encoding=encoding, sheet=sheet)
+
+
+def choose_options(place: object, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that a place can have, of those given for several files."""
+    parsed = parse_place(place)
+    suffix = place_suffix(parsed)
+    text = suffix.startswith((*SEPARATED, *JSON_LINES))
+    valid = {"delimiter": suffix.startswith(SEPARATED), "encoding": text, "sheet": suffix == WORKBOOK}
+    return {name: value for name, value in given.items() if valid[name]}
+
 
 # The files that this process wrote in the order of their content, by inode, size and time: a release of all columns of
 # one of them is a copy.
@@ -38,36 +80,99 @@ _PIECE = 1 << 22
 
 
 class FileSource:
-    """A CSV, TSV or Parquet file.
+    """A table in a file, a folder of Parquet files, an object of a store, or a Delta or Iceberg table.
 
     In CSV every value is text ('02138' stays '02138'), and an empty field without quotes is missing. A .csv file is
-    separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by tabs. Text is UTF-8.
-    A .csv.gz, .tsv.gz, .csv.zst or .tsv.zst file is decompressed to a private folder (mode 0700), which is removed when
-    the source is no longer used.
+    separated by commas, or by semicolons if its first line has those and no comma; a .tsv file by tabs; `delimiter`
+    names another separator. Text is UTF-8 unless `encoding` says otherwise. `sheet` names a sheet of a workbook.
+
+    What DuckDB does not read in place (compressed text, other encodings, objects of a store, workbooks, Delta and
+    Iceberg tables) is copied once to a private folder (mode 0700), which is removed when the source is no longer used.
+    `notes` name what the place keeps besides the rows that are read.
     """
 
     engine = "duckdb"
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path)
-        compressed = uncompressed_name(self._path) != self._path.name
-        if not self._path.is_file():
-            raise SourceError(f"the file {str(self._path)!r} does not exist")
-        require_complete(self._path)
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | FilePlace,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        sheet: str | None = None,
+    ) -> None:
+        self._place = parse_place(path)
+        self._suffix = place_suffix(self._place)
+        self.notes: tuple[str, ...] = ()
+        self._require_readable()
+        self._require_options(delimiter, encoding, sheet)
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
-        self._opened = _file_state(self._path)
-        self._folder = _open_temporary_folder(self._path) if compressed else None
-        content = decompress_file(self._path, self._folder.path) if self._folder else self._path
-        with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
-            self._query = choose_query(self._connection, content)
+        self._opened = _place_state(self._place)
+        self._folder: PrivateFolder | None = None
+        content = self._copy(require_encoding(encoding), sheet)
+        name = str(self._place)
+        with redact_duckdb_errors(f"reading {name!r}"), redact_file_errors(self._place):
+            self._query = choose_query(self._connection, content, delimiter)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
         self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
 
+    def _require_readable(self) -> None:
+        place = self._place
+        if isinstance(place, LakeTable):
+            return
+        with redact_file_errors(self._place):
+            if not place.is_dir():
+                require_format(place)
+                if not place.is_file():
+                    raise SourceError(f"the file {str(place)!r} does not exist")
+            elif place.suffix.lower() in (".csv", ".tsv"):
+                raise SourceError(f"the file {str(place)!r} does not exist; it is a folder")
+            else:
+                self._suffix = ".parquet"
+        if isinstance(place, Path) and not place.is_dir():
+            require_complete(place)
+
+    def _require_options(self, delimiter: str | None, encoding: str | None, sheet: str | None) -> None:
+        """Raise for an option that the format has no use for, instead of ignoring it."""
+        separated = self._suffix.startswith(SEPARATED)
+        if delimiter is not None and not separated:
+            raise ParameterError("delimiter is for .csv and .tsv files")
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+            raise ParameterError("delimiter must be one character, and neither a quote nor a line end")
+        if encoding is not None and not (separated or self._suffix.startswith(JSON_LINES)):
+            raise ParameterError("encoding is for text files: .csv, .tsv, .jsonl and .ndjson")
+        if sheet is not None and self._suffix != WORKBOOK:
+            raise ParameterError("sheet is for .xlsx files")
+
+    def _copy(self, encoding: str | None, sheet: str | None) -> Path:
+        """Return the file or folder that DuckDB reads: the place itself, or a private copy."""
+        place = self._place
+        if isinstance(place, LakeTable):
+            content, self.notes = place.read(self._private_folder())
+            return content
+        if isinstance(place, ObjectPath):
+            with redact_file_errors(self._place):
+                content = _download(place, self._private_folder())
+        else:
+            content = place
+        if file_suffix(content).endswith(tuple(COMPRESSIONS)):
+            content = decompress_file(content, self._private_folder())
+        if encoding is not None:
+            content = convert_encoding(content, self._private_folder(), encoding)
+        if content.suffix.lower() == WORKBOOK:
+            content = convert_workbook(content, self._private_folder(), sheet)
+        return content
+
+    def _private_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = _open_temporary_folder(self._place)
+        return self._folder.path
+
     @property
     def named_by_first_line(self) -> bool:
         """Whether the first line names the columns, and could be a row of data by mistake."""
-        return self._path.suffix.lower() != ".parquet"
+        return self._suffix.startswith((*SEPARATED, WORKBOOK))
 
     def remarks(self) -> tuple[str, ...]:
         """Return what a Parquet file holds beyond the rows that are judged: metadata, several forms of one value."""
@@ -99,7 +204,7 @@ class FileSource:
         """Group both files and join the groups in DuckDB."""
         if not isinstance(population, FileSource):
             return None
-        with redact_duckdb_errors(f"reading {population._path.name!r}"), redact_file_errors(population._path):
+        with redact_duckdb_errors(f"reading {str(population._place)!r}"), redact_file_errors(population._place):
             other = DuckDBRelation(self._connection.sql(population._query))
         return self._relation.joined_groups(other, columns, meaning, profiled=profiled)
 
@@ -205,38 +310,59 @@ class FileSource:
             raise RehearsalDone
         folder = _open_temporary_folder(path)
         try:
-            self._write_checked(rows, folder.path / f"rehearsal{path.suffix}", _accept)
+            self._write_checked(rows, folder.path / f"rehearsal{place_suffix(path)}", _accept)
         finally:
             folder.close()
 
     def _write_checked(self, rows: FrequencyTable, path: Path, verify: Callable[[Source], None]) -> None:
-        stored = rows if path.suffix.lower() == ".parquet" else convert_to_text(rows)
+        stored = convert_to_text(rows) if file_suffix(path).startswith(SEPARATED) else rows
         privacy_plugin_rows = build_arrow_table(stored)  # noqa: F841  DuckDB finds it by the name of the variable
         _write_file(self._connection.sql("SELECT * FROM privacy_plugin_rows"), path)
         check_arrival(stored, verify)(FileSource(path))
 
-    def _parse_target(self, target: str | None) -> Path:
+    def _parse_target(self, target: str | None) -> FilePlace:
         if target is None:
-            raise ParameterError("a file needs a target; pass a path that ends in .csv, .tsv or .parquet")
-        path = Path(target)
-        require_format(path)
-        if path.is_dir():
-            raise ParameterError(f"the target {target!r} is a folder; name a file in it")
-        if path.exists() and path.samefile(self._path):
-            raise ParameterError(f"the target {target!r} is the source itself; name another file")
-        return path
+            raise ParameterError("a file needs a target; pass a path that ends in .csv, .tsv, .parquet or .jsonl")
+        place = parse_place(target)
+        if isinstance(place, LakeTable):
+            if str(place) == str(self._place):
+                raise ParameterError(f"the target {target!r} is the source itself; name another table")
+            return place
+        require_format(place)
+        with redact_file_errors(place):
+            if place.is_dir():
+                raise ParameterError(f"the target {target!r} is a folder; name a file in it")
+            if type(place) is type(self._place) and place.exists() and place.samefile(self._place):  # type: ignore[arg-type]
+                raise ParameterError(f"the target {target!r} is the source itself; name another file")
+        return place
 
     @contextmanager
     def _require_unchanged(self) -> Iterator[None]:
         yield
-        if _file_state(self._path) != self._opened:
-            raise SourceError(f"the file {str(self._path)!r} changed after it was opened; open it again")
+        if _place_state(self._place) != self._opened:
+            raise SourceError(f"the file {str(self._place)!r} changed after it was opened; open it again")
 
 
-def _open_temporary_folder(path: Path) -> PrivateFolder:
-    """Return a private folder for the content of a file."""
+def _download(place: ObjectPath, folder: Path) -> Path:
+    """Download an object, or all objects below a key, to a private folder; return the path there."""
+    if place.is_file():
+        place.download(folder / place.name)
+        return folder / place.name
+    copy = folder / "objects"
+    for each in place.files():
+        name = PurePosixPath(each.key).relative_to(place.key)
+        if ".." in name.parts:
+            raise SourceError(f"an object below {str(place)!r} has a name with '..'; rename it")
+        path = copy.joinpath(*name.parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        each.download(path)
+    return copy
+
+
+def _open_temporary_folder(place: FilePlace) -> PrivateFolder:
+    """Return a private folder for the content of a place."""
     try:
-        return PrivateFolder(None, path)
+        return PrivateFolder(None, Path(str(place)))
     except OSError as problem:
         raise SourceError(
             f"cannot write into the folder for temporary files: {type(problem).__name__}; set TMPDIR to another one"
@@ -247,11 +373,16 @@ def _accept(_: Source) -> None:
     """Accept what was written: a rehearsal only tests that it arrives."""
 
 
-def _file_state(path: Path) -> tuple[int, int, int, int]:
-    """Return what changes when a file is replaced or written."""
-    with redact_file_errors(path):
-        found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _place_state(place: FilePlace) -> Any:
+    """Return what changes when a file is replaced or written; a snapshot of a lake never changes."""
+    if isinstance(place, LakeTable):
+        return None
+    with redact_file_errors(place):
+        if isinstance(place, ObjectPath):
+            return place.state() if place.is_file() else [(str(each), each.state()) for each in place.files()]
+        paths = partition_files(place) if place.is_dir() else [place]
+        found = [path.stat() for path in paths]
+    return [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in found]
 
 
 def _copy_file(source: Path, target: Path) -> bytes:
@@ -271,9 +402,27 @@ def _hash_file(path: Path) -> bytes:
 
 def _write_file(relation: Any, path: Path) -> None:
     folder = f"the folder {str(path.parent)!r}"  # the staging file's own name would mean nothing to a reader
+    suffix, _, packed = file_suffix(path)[1:].partition(".")
+    compression = COMPRESSIONS.get(f".{packed}")
     with redact_duckdb_errors(f"writing into {folder}", relation):
-        if path.suffix.lower() == ".parquet":
+        if suffix == "parquet":
             relation.write_parquet(str(path))
+        elif suffix == "xlsx":
+            write_workbook(_for_workbook(relation), path)
+        elif suffix in ("jsonl", "ndjson"):
+            given = f"FORMAT json, COMPRESSION {compression or 'uncompressed'}"
+            relation.query(_WRITTEN, f"COPY {_WRITTEN} TO {quote_text(str(path))} ({given})")
         else:
-            separator = "\t" if path.suffix.lower() == ".tsv" else ","
-            relation.write_csv(str(path), sep=separator, header=True, na_rep="", quotechar='"', escapechar='"')
+            separator = "\t" if suffix == "tsv" else ","
+            relation.write_csv(
+                str(path), sep=separator, header=True, na_rep="", quotechar='"', escapechar='"', compression=compression
+            )
+
+
+def _for_workbook(relation: Any) -> Any:
+    """Return the rows for a workbook; what Excel would round, such as decimals, becomes text."""
+    terms = [
+        quote(name) if str(kind) in KEPT else f"CAST({quote(name)} AS VARCHAR) AS {quote(name)}"
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+    return relation.project(", ".join(terms)).to_arrow_table()
