@@ -109,10 +109,10 @@ class FileSource:
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
         self._opened = _place_state(self._place)
         self._folder: PrivateFolder | None = None
-        content = self._copy(require_encoding(encoding), sheet)
+        self._content = self._copy(require_encoding(encoding), sheet)
         name = str(self._place)
         with redact_duckdb_errors(f"reading {name!r}"), redact_file_errors(self._place):
-            self._query = choose_query(self._connection, content, delimiter)
+            self._query = choose_query(self._connection, self._content, delimiter)
             self._relation = DuckDBRelation(self._connection.sql(self._query))
         self.columns = self._relation.columns
         self._fingerprints: dict[tuple[str, ...], Fingerprint] = {}
@@ -176,12 +176,12 @@ class FileSource:
 
     def remarks(self) -> tuple[str, ...]:
         """Return what a Parquet file holds beyond the rows that are judged: metadata, several forms of one value."""
-        if self._path.suffix.lower() != ".parquet":
+        if self._suffix != ".parquet" or isinstance(self._place, LakeTable) or self._content.is_dir():
             return ()
         from privacy_plugin.sources.sql.file_remarks import remark_on_parquet
 
-        with redact_duckdb_errors(f"reading {self._path.name!r}"), redact_file_errors(self._path):
-            return remark_on_parquet(self._path, self._connection.sql(self._query))
+        with redact_duckdb_errors(f"reading {str(self._place)!r}"), redact_file_errors(self._place):
+            return remark_on_parquet(self._content, self._connection.sql(self._query))
 
     def frequencies(self, columns: Sequence[str], *, unit: str | None = None) -> FrequencyTable:
         """Group in DuckDB."""
