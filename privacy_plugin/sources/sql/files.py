@@ -106,6 +106,7 @@ class FileSource:
         self.notes: tuple[str, ...] = ()
         self._require_readable()
         self._require_options(delimiter, encoding, sheet)
+        self._by_default = delimiter is None and encoding is None and sheet is None
         self._connection = duckdb.connect(":memory:", config={"temp_directory": tempfile.gettempdir()})
         self._opened = _place_state(self._place)
         self._folder: PrivateFolder | None = None
@@ -260,12 +261,13 @@ class FileSource:
 
     def _write_released(self, columns: Sequence[str], path: Path) -> "FileSource":
         """Write columns in the order of the content; a file that is the same already is copied."""
-        same = tuple(columns) == self.columns and path.suffix.lower() == self._path.suffix.lower()
-        if not same or self._opened[:3] not in _ORDERED:
+        source = self._place
+        same = tuple(columns) == self.columns and file_suffix(path) == self._suffix and self._by_default
+        if not (same and isinstance(source, Path) and source.is_file() and _file_state(source)[:3] in _ORDERED):
             _write_file(self._relation.select_in_content_order(columns), path)
             return FileSource(path)
         with redact_file_errors(path, "writing"):
-            copied = _copy_file(self._path, path)
+            copied = _copy_file(source, path)
         found = FileSource(path)
         if copied != _hash_file(path):
             raise SourceError(f"the file {path.name!r} is not what was written; nothing was released")
@@ -381,8 +383,13 @@ def _place_state(place: FilePlace) -> Any:
         if isinstance(place, ObjectPath):
             return place.state() if place.is_file() else [(str(each), each.state()) for each in place.files()]
         paths = partition_files(place) if place.is_dir() else [place]
-        found = [path.stat() for path in paths]
-    return [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in found]
+        return [_file_state(path) for path in paths]
+
+
+def _file_state(path: Path) -> tuple[int, int, int, int]:
+    with redact_file_errors(path):
+        found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _copy_file(source: Path, target: Path) -> bytes:
