@@ -39,6 +39,16 @@ class PeopleTable(FrequencyTable):
         return int(self.counts[several[self.codes[:, -1]]].sum())
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SharedValues(FrequencyTable):
+    """How many people of every class have each value; a person counts for every value of theirs.
+
+    `class_people` are the people of every class, in the order of the classes.
+    """
+
+    class_people: Integers = field(repr=False)
+
+
 def link_people(linked: FrequencyTable, *, sequences: bool, sensitive: bool) -> FrequencyTable:
     """Turn distinct (quasi-identifiers, value, person) rows into one row a person.
 

@@ -37,6 +37,7 @@ from privacy_plugin.generalization.unknown_values import Unknown, UnknownRows, k
 from privacy_plugin.measuring.measure import Tables, measure
 from privacy_plugin.requirements.requirement import Requirement, with_hierarchies
 from privacy_plugin.sources import Source, open_source
+from privacy_plugin.sources.protocol import count_people
 
 _FEW_VISITS = 3_000_000  # distinct rows * nodes: below, grouping node by node beats loading compiled code
 
@@ -428,8 +429,7 @@ def group_source(
             )
     people = source.frequencies(columns, unit=unit)
     people.require_rows()
-    persons = source.frequencies([unit]).distinct
-    if people.rows != persons:
+    if people.rows != count_people(source, unit):
         return source.frequencies([*columns, unit])
     return replace(people, unit=None)
 

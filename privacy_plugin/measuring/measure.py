@@ -10,7 +10,8 @@ from typing import Any
 
 from privacy_plugin.errors import ColumnError, ParameterError, SourceError, require_column, require_columns
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.added_rows import count_people, select_people
+from privacy_plugin.frequency.added_rows import count_people as count_real_people
+from privacy_plugin.frequency.added_rows import select_people
 from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.population import Population
@@ -27,6 +28,7 @@ from privacy_plugin.sources import Source, open_source
 from privacy_plugin.sources.bundle import Bundle
 from privacy_plugin.sources.class_profiles import has_one_value, is_large, profile_classes
 from privacy_plugin.sources.population_join import join_groups
+from privacy_plugin.sources.protocol import count_people
 
 Progress = Callable[[float, int], None]
 
@@ -105,7 +107,7 @@ class Tables:
     def count_people(self, unit: str) -> int:
         """Count the distinct values of the unit column, once."""
         if unit not in self._people:
-            self._people[unit] = self.source.frequencies([unit]).distinct
+            self._people[unit] = count_people(self.source, unit)
         return self._people[unit]
 
     def known_values(self, column: str) -> Dictionary | None:
@@ -259,7 +261,7 @@ def _measure_people(
     """Measure the people of a repaired table; the privacy score also uses the added rows, and averages over people."""
     if not metric.uses_added_rows:
         return metric.measure(select_people(table, added, columns), **arguments)
-    whole, people = count_people(table, added, columns)
+    whole, people = count_real_people(table, added, columns)
     return metric.measure(whole, people=people, **arguments)
 
 

@@ -10,12 +10,12 @@ several values, the distinct (class, value, person) rows are fetched.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, SourceError
 from privacy_plugin.frequency import FrequencyTable
-from privacy_plugin.frequency.people_table import PeopleTable, link_people, several_classes, unite_people
+from privacy_plugin.frequency.people_table import PeopleTable, SharedValues, link_people, several_classes, unite_people
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.metrics.registry import Metric
 from privacy_plugin.metrics.value_sets import several_values
@@ -70,9 +70,12 @@ class Counting:
             by_value = tables.frequencies(named, unit=self.unit)
             if by_value.rows == by_class.rows:
                 return replace(by_value, unit=None)
+            if metric.counts_people == "shares":
+                return _shared_values(by_class, by_value)
         linked = tables.source.frequencies([*named, self.unit])
         table = link_people(linked, sequences=sequences, sensitive=sensitive is not None)
-        if isinstance(table, PeopleTable) and metric.counts_people != "sets" and table.people_with_several_values:
+        any_number = metric.counts_people in ("sets", "shares")
+        if isinstance(table, PeopleTable) and not any_number and table.people_with_several_values:
             raise ParameterError(several_values(metric.name, table.people_with_several_values, str(sensitive)))
         return table
 
@@ -107,3 +110,12 @@ class Counting:
             return replace(measurement, parameters=parameters, reason=reason, notes=(*measurement.notes, note))
         note = f"people are counted by {self.unit!r}; the class of a person is the set of the classes of their rows"
         return replace(measurement, parameters=parameters, notes=(*measurement.notes, note))
+
+
+def _shared_values(by_class: FrequencyTable, by_value: FrequencyTable) -> SharedValues:
+    """Put the people of every class and of every value of a class together: the classes are in the same order."""
+    parts = {part.name: getattr(by_value, part.name) for part in fields(by_value)}
+    table = SharedValues(**{**parts, "unit": None}, class_people=by_class.classes(by_class.columns).sizes)
+    if not replace(table.project(by_class.columns), counts=by_class.counts).has_rows_of(by_class):
+        raise SourceError("the table changed while people were counted; measure it again")
+    return table

@@ -1,13 +1,14 @@
 """Attribute risk: the largest share of the people of a class who have one sensitive value."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import sum_by
-from privacy_plugin.frequency.people_table import PeopleTable
+from privacy_plugin.frequency.people_table import PeopleTable, SharedValues
 from privacy_plugin.metrics.measurement import Measurement, Spread, worst_classes
 from privacy_plugin.metrics.registry import metric
 from privacy_plugin.metrics.value_sets import members_of, require_separator
@@ -26,7 +27,7 @@ from privacy_plugin.metrics.value_sets import members_of, require_separator
     "with a probability above the limit, however many rows the person has.",
     hides="Attackers who can rule values out for a person, and values that are alike: two kinds of cancer are two "
     "values, each with its own share.",
-    counts_people="sets",
+    counts_people="shares",
     monotone=True,
     class_wise=True,
     smallest=0,
@@ -56,7 +57,10 @@ def attribute_risk(
     """
     require_separator(separator)
     histograms = table.histograms(quasi_identifiers, sensitive)
-    classes, sizes = histograms.classes, histograms.classes.sizes
+    classes = histograms.classes
+    if isinstance(table, SharedValues):
+        classes = replace(classes, sizes=table.class_people)
+    sizes = classes.sizes
     members = members_of(table, sensitive, separator)
     places, values, counts = histograms.entry_classes, histograms.values.astype(np.int64), histograms.counts
     if members is not None:
@@ -78,7 +82,7 @@ def attribute_risk(
         metric="attribute_risk",
         value=value,
         parameters={"quasi_identifiers": list(quasi_identifiers), "sensitive": sensitive, "separator": separator},
-        rows=table.rows,
+        rows=int(sizes.sum()),
         classes=classes.number,
         spread=Spread(values=risks, people=classes.people),
         worst=worst_classes(histograms.table, classes, risks, lowest_first=False),

@@ -18,7 +18,7 @@ from privacy_plugin.metrics.measurement import Measurement
 
 Safer = Literal["higher", "lower", "between"]
 Kind = Literal["privacy", "audit", "utility"]
-CountsPeople = Literal["", "sizes", "one_value", "sets", "one_class", "union"]
+CountsPeople = Literal["", "sizes", "one_value", "sets", "shares", "one_class", "union"]
 ClassRuleOf = Callable[[ClassLimit], ClassCondition | None]
 Axis = str | Callable[[Mapping[str, Any]], str]
 LargestLimit = float | Callable[[Mapping[str, Any]], float | None] | None
@@ -190,8 +190,9 @@ def metric(
       utility metric does not protect anyone.
     - `ordered`: its attributes mean different things, so that the caller must name them.
     - `counts_people`: how it counts people who have several rows, found by a unit column. "sizes": by class sizes.
-      "one_value": where everybody has one sensitive value. "sets": with any number of values. "one_class": where
-      everybody is in one class, with one value. "union": a person has the values of all their rows. "": not at all.
+      "one_value": where everybody has one sensitive value. "sets": with any number of values. "shares": the same, from
+      how many people of a class have each value. "one_class": where everybody is in one class, with one value.
+      "union": a person has the values of all their rows. "": not at all.
     - `monotone`: merging classes never makes it worse, so a lattice search may prune.
     - `class_wise`: it needs the histogram of every class, and not which class that is; it is then measured from
       `ClassProfiles` where a table is large. It must be monotone, so that a class split in two errs to the unsafe side.

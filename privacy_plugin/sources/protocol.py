@@ -105,6 +105,12 @@ BuildTables = Callable[[FrequencyTable], Sequence[NumberedRows | FrequencyTable]
 VerifyTables = Callable[[Sequence[Source]], None]
 
 
+def count_people(source: Source, unit: str) -> int:
+    """Count the distinct values of the unit: in the engine if it can, otherwise by its groups."""
+    counted = getattr(source, "count_people", None)
+    return source.frequencies([unit]).distinct if counted is None else int(counted(unit))
+
+
 def require_column_names(names: Sequence[Any]) -> tuple[str, ...]:
     """Return the names as a tuple; raise if one is not a string, empty or repeated."""
     if not all(isinstance(name, str) for name in names):

@@ -8,7 +8,7 @@ from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.sources.population_join import JoinedGroups, Meaning, join_groups
-from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables
+from privacy_plugin.sources.protocol import BuildTables, Fingerprint, Source, VerifyTables, count_people
 
 
 class WithoutColumns:
@@ -45,6 +45,10 @@ class WithoutColumns:
         """Count classes by their profile, if the engine can."""
         profile = getattr(self._source, "class_profiles", None)
         return None if profile is None else profile(quasi_identifiers, sensitive, first_rows=first_rows)
+
+    def count_people(self, unit: str) -> int:
+        """Count the people of the wrapped source."""
+        return count_people(self._source, unit)
 
     def joined_groups(
         self,

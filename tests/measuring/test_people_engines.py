@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import privacy_plugin as pp
-from privacy_plugin.errors import ParameterError
+from privacy_plugin.errors import ParameterError, SourceError
+from privacy_plugin.sources import open_source
+from privacy_plugin.sources.protocol import count_people
 from tests.oracles.score import scores
 from tests.sources.loading import ENGINES, LOADERS, text_table
 
@@ -56,3 +58,13 @@ def average_of(people: list[set[str]]) -> Fraction:
         danger=[Fraction(name not in "xy") for name in names],
     )
     return sum(found, Fraction(0)) / len(found)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_people_are_counted_in_the_engine(engine: str, tmp_path: Path) -> None:
+    source = open_source(LOADERS[engine](VISITS, tmp_path))
+    assert count_people(source, "person") == 4
+    assert count_people(source, "s") == 3
+    without = open_source(LOADERS[engine](text_table(person=["A", None, "B"], q=["x"] * 3), tmp_path))
+    with pytest.raises(SourceError, match="missing in 1 rows"):
+        pp.k_anonymity(without, quasi_identifiers=["q"], unit="person")

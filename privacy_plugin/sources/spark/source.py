@@ -14,7 +14,7 @@ from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.sources.arrow_coding import code_array
 from privacy_plugin.sources.class_profiles import MOST_VALUES
-from privacy_plugin.sources.coding import build_frequency_table
+from privacy_plugin.sources.coding import build_frequency_table, require_units
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import BUCKET_DIGITS, check_buckets, combine_buckets
 from privacy_plugin.sources.numbered_rows import NumberedRows, find_example_lines, require_no_targets
@@ -79,6 +79,18 @@ class SparkSource:
             absent = functions.count(functions.lit(1)) - functions.count(functions.col("unit"))
             measures = {"absent": absent, "n": functions.count_distinct(functions.col("unit"))}
         return group_frame(self._frame.select(terms), labels, measures)
+
+    def count_people(self, unit: str) -> int:
+        """Count the distinct values of the unit in Spark; raise if some are missing."""
+        require_column(unit, self.columns, role="unit")
+        person = functions.col("unit")
+        absent = functions.count(functions.lit(1)) - functions.count(person)
+        measures = {"absent": absent, "n": functions.count_distinct(person)}
+        with redact_spark_errors("counting people"):
+            found = self._frame.select(self._terms.equality_term(unit).alias("unit"))
+            table = group_frame(found, [], measures).toArrow()
+        require_units(unit, sum(table.column("absent").to_pylist()))
+        return int(sum(table.column("n").to_pylist()))
 
     def class_profiles(
         self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None

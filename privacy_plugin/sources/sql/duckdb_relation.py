@@ -14,7 +14,7 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.sources.arrow_coding import build_combinations, code_array, number_array, text_array, whole_numbers
-from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, require_groups
+from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, require_groups, require_units
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import check_buckets, combine_buckets
 from privacy_plugin.sources.numbered_rows import NumberedRows, find_example_lines, require_no_targets
@@ -61,6 +61,14 @@ class DuckDBRelation:
         table = build_frequency_table(columns, coded, whole_numbers(groups.column("n")), unit=unit, absent=missing)
         require_groups(table.distinct, self.row_count)
         return table
+
+    def count_people(self, unit: str) -> int:
+        """Count the distinct values of the unit in DuckDB; raise if some are missing."""
+        require_column(unit, self.columns, role="unit")
+        with redact_duckdb_errors("counting people", self._relation):
+            found = self._query(duckdb_sql.count_groups(ALIAS, [], self._term(unit))).to_arrow_table()
+        require_units(unit, int(whole_numbers(found.column("absent")).sum()))
+        return int(whole_numbers(found.column("n")).sum())
 
     def class_profiles(
         self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None

@@ -123,6 +123,8 @@ def count_groups(source: str, terms: Sequence[str], unit: str | None = None) -> 
     measures = f"{ROW_COUNT} AS n"
     if unit is not None:
         measures = f"{OWN}.count(CASE WHEN {unit} IS NULL THEN 1 END) AS absent, {OWN}.count(DISTINCT {unit}) AS n"
+    if not terms:
+        return f"SELECT {measures} FROM {source}"
     positions = ", ".join(str(number) for number in range(1, len(terms) + 1))  # terms written twice are bound twice
     return f"SELECT {named}, {measures} FROM {source} GROUP BY {positions}"
 

@@ -188,6 +188,10 @@ class FileSource:
         """Group in DuckDB."""
         return self._relation.frequencies(columns, unit=unit)
 
+    def count_people(self, unit: str) -> int:
+        """Count the distinct values of the unit in DuckDB; raise if some are missing."""
+        return self._relation.count_people(unit)
+
     def class_profiles(
         self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
     ) -> ClassProfiles | None:

@@ -13,7 +13,14 @@ from sqlalchemy.sql.elements import quoted_name
 
 from privacy_plugin.errors import SourceError
 from privacy_plugin.frequency.table import FrequencyTable
-from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, count_units, group_rows, require_groups
+from privacy_plugin.sources.coding import (
+    CodedColumn,
+    build_frequency_table,
+    count_units,
+    group_rows,
+    require_groups,
+    require_units,
+)
 from privacy_plugin.sources.drawn_rows import list_rows
 from privacy_plugin.sources.numbered_rows import NumberedRows, match_row_numbers
 from privacy_plugin.sources.population_join import (
@@ -61,6 +68,15 @@ def count_groups(
     require_groups(table.distinct, lambda: dialect.count_rows(connection, origin))
     _require_distinct_values(table, groups, lines=len(numbers[-1]))
     return table
+
+
+def count_people(connection: Connection, dialect: Dialect, origin: Origin, unit: SqlColumn) -> int:
+    """Count the distinct values of a unit; raise if some are missing."""
+    if not dialect.has_unique_forms(unit):
+        return count_groups(connection, dialect, origin, [unit]).distinct
+    _, (absent, people) = dialect.fetch_counts(connection, origin, [], unit)
+    require_units(unit.name, int(absent.sum()))
+    return int(people.sum())
 
 
 def _require_distinct_values(table: FrequencyTable, groups: Sequence[CodedColumn], *, lines: int) -> None:

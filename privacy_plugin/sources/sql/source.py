@@ -36,6 +36,7 @@ from privacy_plugin.sources.sql.dialect import SqlColumn, dialect_of
 from privacy_plugin.sources.sql.origin import Origin, resolve_origin, share_names, table_origin
 from privacy_plugin.sources.sql.queries import (
     count_groups,
+    count_people,
     group_sides,
     is_comparable,
     is_readable,
@@ -129,6 +130,12 @@ class SqlTable:
                 require_column(unit, tuple(described), role="unit")
             person = described[unit] if unit is not None else None
             return count_groups(connection, self._dialect, self._origin, chosen, unit=person)
+
+    def count_people(self, unit: str) -> int:
+        """Count the distinct values of the unit in the database; raise if some are missing."""
+        with open_connection(self._bind, "counting people") as connection:
+            (column,) = self._choose_columns(connection, [unit])
+            return count_people(connection, self._dialect, self._origin, column)
 
     def class_profiles(
         self, quasi_identifiers: Sequence[str], sensitive: str | None = None, *, first_rows: int | None = None
