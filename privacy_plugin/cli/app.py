@@ -22,6 +22,7 @@ from privacy_plugin.cli.init import init
 from privacy_plugin.cli.keys import keys
 from privacy_plugin.cli.ledger import ledger
 from privacy_plugin.cli.report import report
+from privacy_plugin.cli.schema import schema
 from privacy_plugin.cli.suggest import suggest
 
 
@@ -56,14 +57,29 @@ app = typer.Typer(
     "`privacy-plugin check data.csv --policy policy.yaml`.",
 )
 
-for function in (init, hierarchy, check, anonymize, report, compare, explain, explore, attack, ledger, clean, demo):
+for function in (
+    init,
+    hierarchy,
+    check,
+    anonymize,
+    report,
+    compare,
+    explain,
+    schema,
+    explore,
+    attack,
+    ledger,
+    clean,
+    demo,
+):
     app.command(cls=_Command)(function)
 for signed in (certify, release, verify):
     app.command(cls=_Command)(signed)
 app.command("compile", cls=_Command)(compile_loops)
-app.add_typer(suggest, name="suggest")
-app.add_typer(keys, name="keys")
-app.add_typer(history, name="history")
+for group, name in ((suggest, "suggest"), (keys, "keys"), (history, "history")):
+    for registered in group.registered_commands:
+        registered.cls = _Command
+    app.add_typer(group, name=name, cls=_Group)
 
 
 def _print_version(requested: bool) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from privacy_plugin.errors import InfeasibleError, PrivacyPluginError, describe_error
 
+JSON_VERSION = 1  # of what --json prints; a key that is removed or changes its meaning raises it
 PASSED, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 TRACEBACK_VARIABLE = "PRIVACY_PLUGIN_TRACEBACK"
 
@@ -35,9 +36,9 @@ class Terminal:
         self.console = self.notes if as_json else Console(highlight=False)
 
     def print_json(self, document: dict[str, Any]) -> None:
-        """Print the JSON document if --json was passed."""
+        """Print the JSON document with the version of its form if --json was passed."""
         if self.as_json:
-            typer.echo(json.dumps(_finite(document), allow_nan=False, indent=2))
+            typer.echo(json.dumps(_finite({"version": JSON_VERSION, **document}), allow_nan=False, indent=2))
 
     def print_line(self, line: str, *, style: str = "") -> None:
         """Print a line of the result without markup: names may contain brackets."""

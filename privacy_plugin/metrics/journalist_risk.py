@@ -29,6 +29,7 @@ def require_options(
 
 @metric(
     title="journalist risk",
+    symbols={"risk": "at_most"},
     safer="lower",
     attacker="who knows {quasi_identifiers} of everybody in the population, but not who is in the table, names the "
     "person of such a row correctly with a probability above {limit}",

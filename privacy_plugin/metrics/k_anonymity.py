@@ -17,6 +17,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
 
 @metric(
     title="k-anonymity",
+    symbols={"k": "at_least"},
     safer="higher",
     attacker="who knows {quasi_identifiers} of such a person finds their row among fewer than {limit} candidates",
     remedy="generalize a quasi-identifier one level further, or suppress the rows of the small classes",

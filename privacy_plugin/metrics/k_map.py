@@ -13,6 +13,7 @@ from privacy_plugin.metrics.registry import metric
 
 @metric(
     title="k-map",
+    symbols={"k": "at_least"},
     safer="higher",
     attacker="who knows {quasi_identifiers} of everybody in the population, but not who is in the table, finds "
     "fewer than {limit} people to whom such a row could belong",

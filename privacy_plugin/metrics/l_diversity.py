@@ -67,6 +67,7 @@ def axis(parameters: Mapping[str, Any]) -> str:
 
 @metric(
     title="l-diversity",
+    symbols={"l": "at_least"},
     safer="higher",
     attacker="who knows {quasi_identifiers} of such a person is left with too few possible values of {sensitive}",
     remedy="merge classes by generalizing a quasi-identifier further, or suppress the uniform classes",

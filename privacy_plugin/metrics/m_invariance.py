@@ -12,6 +12,7 @@ from privacy_plugin.metrics.registry import metric
 
 @metric(
     title="m-invariance",
+    symbols={"m": "at_least"},
     safer="higher",
     attacker="who follows such a person through the releases is left with fewer than {limit} values of {sensitive}",
     remedy="deal people into classes with pairwise different values, and keep everybody in classes with the same set "

@@ -86,6 +86,7 @@ def require_budget(privacy_unit: Any, delta: Any = 0, dataset: Any = None) -> No
 
 @metric(
     title="privacy budget",
+    symbols={"epsilon": "at_most"},
     safer="lower",
     attacker="who sees everything that was released about this dataset can change a belief about one unit of it by "
     "a factor of more than e to the power of {limit}",

@@ -7,7 +7,7 @@ and a row of the report; none of these keeps a list of its own.
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -73,6 +73,7 @@ class Metric:
     caution: Callable[[Mapping[str, Any]], str] | None = None
     writes: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
+    symbols: Mapping[str, str] = field(default_factory=dict)
     implied: Mapping[str, Any] | None = None
 
     def largest_limit(self, options: Mapping[str, Any]) -> float | None:
@@ -139,8 +140,15 @@ class Metric:
         given = list(inspect.signature(self.measure).parameters.items())[1:]
         return {name: option for name, option in given if name not in (*ROLES, *_SURROUNDINGS)}
 
+    def refuse_symbols(self, given: Iterable[str]) -> None:
+        """Raise for a letter of a paper, naming the option or limit that it is here."""
+        for letter in given:
+            if letter in self.symbols and letter not in self.options:
+                raise ParameterError(f"{self.name} has no option {letter!r}; write {self.symbols[letter]} instead")
+
     def require_options(self, given: Mapping[str, Any]) -> None:
         """Raise if an option is misspelt, missing or invalid, before any data is read."""
+        self.refuse_symbols(given)
         for name in given:
             if name not in self.options:
                 raise ParameterError(unknown_name(f"option of {self.name}", name, self.options))
@@ -179,6 +187,7 @@ def metric(
     caution: Callable[[Mapping[str, Any]], str] | None = None,
     writes: Mapping[str, Callable[[Any], Any]] | None = None,
     called: Mapping[str, str] | None = None,
+    symbols: Mapping[str, str] | None = None,
     implied: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a pure function of frequency tables as a metric of its own name.
@@ -209,6 +218,7 @@ def metric(
       an empty string.
     - `writes`: how an option that is not plain data is written as such, so that policies and suites can hold it.
     - `called`: the names that the public function has for roles, such as {"attributes": "columns"}.
+    - `symbols`: the letters of the papers and the option or limit that each one is here, such as {"k": "at_least"}.
     - `implied`: the only limit that makes sense, such as {"at_most": 0}; a requirement need not write it.
     """
 
@@ -242,6 +252,7 @@ def metric(
             caution=caution,
             writes=writes or {},
             called=called or {},
+            symbols=symbols or {},
             implied=implied,
         )
         return function

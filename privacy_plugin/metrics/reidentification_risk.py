@@ -58,6 +58,7 @@ def _caution(options: Mapping[str, Any]) -> str:
 
 @metric(
     title="re-identification risk",
+    symbols={"risk": "at_most"},
     safer="lower",
     attacker="who knows {quasi_identifiers} of a person, and that they are in the table, "
     "guesses their row correctly more often than the policy allows",

@@ -50,6 +50,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
 
 @metric(
     title="t-closeness",
+    symbols={"t": "at_most"},
     safer="lower",
     attacker="who knows {quasi_identifiers} of such a person learns more about their {sensitive} than the "
     "distribution in the whole table shows, by more than the distance {limit}",

@@ -230,6 +230,8 @@ def _parse_limit_line(name: str, entry: Any, folder: Path) -> dict[str, Any]:
     fitting = fitting_kinds(definition)
     if definition.implied is not None and (entry is None or isinstance(entry, Mapping)):
         return {str(key): parse_option(str(key), value, folder=folder) for key, value in (entry or {}).items()}
+    if isinstance(entry, Mapping):
+        definition.refuse_symbols(map(str, entry))
     if not isinstance(entry, Mapping) or not any(kind in entry for kind in KINDS):
         ways = " or ".join(f"{name}: {{{kind}: {'[low, high]' if kind == 'between' else '...'}}}" for kind in fitting)
         raise ParameterError(f"{name} has no limit{_near_limit_hint(entry)}; write {ways}")

@@ -48,6 +48,12 @@ from tests.policies import changed
         (changed(requirements=[]), "needs a list of requirements"),
         (changed(requirements={}), "needs a list of requirements"),
         (changed(requirements="k5"), "needs a list of requirements"),
+        (changed(requirements=[{"k_anonymity": {"k": 5}}]), "no option 'k'; write at_least instead"),
+        (
+            changed(requirements=[{"maximum_disclosure": {"k": 1, "below": 0.5}}]),
+            "no option 'k'; write knowledge instead",
+        ),
+        (changed(requirements=[{"reidentification_risk": {"at_least": 50}}]), "use at_most or below, not at_least"),
         (changed(requirements={"k_anonymity": {"at_least": 5}}), "needs a list of requirements"),
         (changed(requirements=["k_anonymity"]), "requirement 1 must be one metric .* or preset: k5"),
         (changed(requirements=[{}]), "requirement 1 must be one metric"),

@@ -144,6 +144,7 @@ class DependenceMeasurement(Measurement):
 
 @metric(
     title="epsilon-dependence",
+    symbols={"epsilon": "at_most"},
     safer="lower",
     kind="audit",
     ordered=True,

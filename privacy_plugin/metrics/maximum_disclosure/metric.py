@@ -239,6 +239,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition | None:
 
 @metric(
     title="maximum disclosure",
+    symbols={"k": "knowledge", "c": "below"},
     safer="lower",
     attacker="who knows {quasi_identifiers} of everybody, and as many further facts as the requirement assumes, names "
     "{sensitive} of such a person with a probability that reaches {limit}",

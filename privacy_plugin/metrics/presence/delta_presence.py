@@ -57,6 +57,7 @@ def class_condition(limit: ClassLimit) -> ClassCondition:
 
 @metric(
     title="delta-presence",
+    symbols={"delta": "between"},
     safer="between",
     attacker="who knows {quasi_identifiers} of a person of the population finds a probability that is not between "
     "{limit} for that person being in the table",
