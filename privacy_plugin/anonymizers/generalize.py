@@ -10,7 +10,7 @@ from privacy_plugin.anonymizers.base import Anonymized, Progress, RecodingMethod
 from privacy_plugin.anonymizers.continued_release import RELEASES, release_together, require_choices, require_continuing
 from privacy_plugin.anonymizers.worst_people import NOTE, suppress_worst
 from privacy_plugin.errors import ParameterError, PolicyError
-from privacy_plugin.generalization.generalize import generalize
+from privacy_plugin.generalization.generalize import generalize, require_approximation
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
 from privacy_plugin.generalization.shaped_classes import (
@@ -63,6 +63,8 @@ class GeneralizingMethod(RecodingMethod):
             if choose_by == "quasi_identifiers":
                 require_choosable(self.aims, self.hierarchies, self.options.get("useful_for"))
             require_ladder(ladder, self.aims, choose_by)
+            chosen = self.options.get("approximation"), self.options.get("search", "best")
+            require_approximation(*chosen, self.options.get("max_suppression", 0))
         except ParameterError as problem:
             raise PolicyError(f"anonymize: {problem}") from None
 

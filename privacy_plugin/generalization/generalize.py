@@ -103,13 +103,7 @@ def generalize(
     require_parameters(hierarchies, requirements, max_suppression, loss)
     if search not in get_args(Search):
         raise ParameterError(f"search must be one of {', '.join(get_args(Search))}, not {search!r}")
-    if approximation is not None and (
-        approximation not in get_args(Approximation) or max_suppression or search != "best"
-    ):
-        raise ParameterError(
-            f"approximation must be left out or {', '.join(get_args(Approximation))}, with search='best' and "
-            f"max_suppression=0, not {approximation!r}"
-        )
+    require_approximation(approximation, search, max_suppression)
     if choose_by not in CHOICES:
         raise ParameterError(f"choose_by must be one of {', '.join(CHOICES)}, not {choose_by!r}")
     if choose_by == "quasi_identifiers":
@@ -320,6 +314,17 @@ def trade_off_over(lattice: Lattice, ks: Sequence[int]) -> tuple[TradeOff, ...]:
 
 def _named(lattice: Lattice, node: tuple[int, ...]) -> dict[str, int]:
     return dict(zip(lattice.columns, node, strict=True))
+
+
+def require_approximation(approximation: str | None, search: str, max_suppression: float) -> None:
+    """Raise unless the approximation is known and goes with the other options."""
+    if approximation is not None and (
+        approximation not in get_args(Approximation) or max_suppression or search != "best"
+    ):
+        raise ParameterError(
+            f"approximation must be left out or {', '.join(get_args(Approximation))}, with search='best' and "
+            f"max_suppression=0, not {approximation!r}"
+        )
 
 
 def require_parameters(

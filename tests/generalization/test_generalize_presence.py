@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import privacy_plugin as pp
-from privacy_plugin.errors import InfeasibleError
+from privacy_plugin.errors import InfeasibleError, PolicyError
 from privacy_plugin.generalization.class_counts import all_present, possible_by_pairs
 from privacy_plugin.metrics.presence.presence_confidence import refutes_confidence
 from tests.metrics.populations import COLUMNS, HIERARCHIES, PATHS, at_levels, drawn
@@ -156,6 +156,16 @@ def test_an_approximation_needs_no_suppression_and_the_whole_lattice() -> None:
     for wrong in ({"max_suppression": 0.1}, {"search": "chain"}, {"approximation": "guess"}):
         with pytest.raises(pp.PrivacyPluginError, match="approximation must be"):
             pp.generalize(register, **{**asked, "approximation": "anti_monotone", **wrong})
+    policy = {
+        "dataset": "visits",
+        "columns": dict.fromkeys(COLUMNS, "quasi_identifier"),
+        "requirements": [{"k_anonymity": {"at_least": 2}}],
+        "anonymize": {"method": "generalize", "approximation": "anti_monotone"},
+    }
+    assert pp.Policy.from_dict(policy).anonymize["approximation"] == "anti_monotone"
+    for wrong in ({"max_suppression": 0.1}, {"search": "chain"}):
+        with pytest.raises(PolicyError, match="approximation must be"):
+            pp.Policy.from_dict({**policy, "anonymize": {**policy["anonymize"], **wrong}})
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
