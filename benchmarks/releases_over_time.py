@@ -106,23 +106,24 @@ def many_releases(people: int, releases: int) -> None:
             table = pd.concat([stay, joined], ignore_index=True)
 
 
-def thirty_days(people: int, days: int) -> None:
+def thirty_days(people: int, days: int, leaving: float) -> None:
     """Release a ward daily: anonymized day by day, judged across releases, and continued."""
-    print(f"\n{days} daily releases of a ward with about {people:,} people; each day 3% leave and as many join;")
+    print(
+        f"\n{days} daily releases of a ward with about {people:,} people; each day {leaving:.1%} leave, as many join;"
+    )
     print(f"k = {K}, {VALUES} diagnoses; exposed: people in joint classes of fewer people or diagnoses")
     print("way | releases | people seen | exposed | released a day | never released | median / 90% delay | detail lost")
-    for seed in (1,):
-        tables = _ward(people, days, seed)
-        for name, together, gate in (
-            ("each day by itself, without the gate", False, False),
-            ("each day by itself, refused by across_releases", False, True),
-            ("releases: together", True, True),
-        ):
-            print(_line(name, _release_daily(tables, together=together, gate=gate), tables), flush=True)
+    tables = _ward(people, days, leaving)
+    for name, together, gate in (
+        ("each day by itself, without the gate", False, False),
+        ("each day by itself, refused by across_releases", False, True),
+        ("releases: together", True, True),
+    ):
+        print(_line(name, _release_daily(tables, together=together, gate=gate), tables), flush=True)
 
 
-def _ward(people: int, days: int, seed: int) -> list[pd.DataFrame]:
-    generator = random.Random(seed)
+def _ward(people: int, days: int, leaving: float) -> list[pd.DataFrame]:
+    generator = random.Random(1)
     newest = 0
 
     def joiner() -> tuple[int, int, str, str]:
@@ -135,7 +136,7 @@ def _ward(people: int, days: int, seed: int) -> list[pd.DataFrame]:
     tables = []
     for _ in range(days):
         tables.append(pd.DataFrame(here, columns=["person", "age", "sex", "diagnosis"]))
-        here = [row for row in here if generator.random() >= 0.03]
+        here = [row for row in here if generator.random() >= leaving]
         here += [joiner() for _ in range(people - len(here))]
     return tables
 
@@ -218,9 +219,12 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=50)
     parser.add_argument("--ward", type=int, default=2_000)
     parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--leaving", type=float, nargs="*", default=[0.03, 0.005])
     given = parser.parse_args()
-    thirty_days(given.ward, given.days)
-    many_releases(given.people, given.releases)
+    for leaving in given.leaving:
+        thirty_days(given.ward, given.days, leaving)
+    if given.releases:
+        many_releases(given.people, given.releases)
 
 
 if __name__ == "__main__":
