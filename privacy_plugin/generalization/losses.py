@@ -71,16 +71,16 @@ class CellLoss:
     @cached_property
     def _people(self) -> tuple[Floats, ...]:
         """How many rows have each leaf, a column at a time."""
-        return tuple(self._leaves(self.counts))
+        return tuple(self._leaves(self.codes, self.counts))
 
     @cached_property
     def _total(self) -> float:
         """All there was; where there was nothing to lose, one, so that nothing of it is lost."""
         return sum(float((n * full).sum()) for n, full in zip(self._people, self.full, strict=True)) or 1.0
 
-    def _leaves(self, counts: Integers) -> Iterator[Floats]:
+    def _leaves(self, codes: npt.NDArray[np.integer[Any]], counts: Integers) -> Iterator[Floats]:
         for attribute, full in enumerate(self.full):
-            people = np.bincount(self.codes[:, attribute], weights=counts, minlength=len(full))
+            people = np.bincount(codes[:, attribute], weights=counts, minlength=len(full))
             yield people.astype(np.float64)
 
     def bounds(self, counts: NodeCounts) -> Floats:
@@ -97,8 +97,9 @@ class CellLoss:
         return result / self._total
 
     def of(self, node: Node, suppressed: Mask) -> float:
-        """Sum over the cells."""
-        gone = list(self._leaves(self.counts * suppressed)) if suppressed.any() else [0.0] * len(node)
+        """Sum over the leaves; of the lines, only the suppressed ones are looked at."""
+        lines = np.flatnonzero(suppressed)
+        gone = list(self._leaves(self.codes[lines], self.counts[lines])) if len(lines) else [0.0] * len(node)
         lost = 0.0
         for attribute, level in enumerate(node):
             cells, full = self.cells[attribute][level], self.full[attribute]
