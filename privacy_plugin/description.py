@@ -1,8 +1,11 @@
 """Plain content that a terminal, a report and a metadata panel can show of a result, each in its own layout."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from privacy_plugin.markup import notebook_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,3 +41,18 @@ class Description:
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     released_rows: int | None = None
+
+    def _repr_html_(self) -> str:
+        levels = ((f"level of {each.column}", f"{each.position}: {each.meaning}") for each in self.levels)
+        return notebook_table(self.title, ("", ""), (*self.rows, *levels), self.notes)
+
+
+class Described(ABC):
+    """A result that a notebook shows by its description, which holds no value of the table."""
+
+    @abstractmethod
+    def describe(self) -> Description:
+        """Return what was done, for people."""
+
+    def _repr_html_(self) -> str:
+        return self.describe()._repr_html_()

@@ -3,7 +3,7 @@
 Nergiz, Atzori, Clifton 2007: generalize as little as keeps every region of the population delta-present.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from privacy_plugin.anonymizers.base import Progress, RecodingMethod
 from privacy_plugin.anonymizers.confident_regions import ConfidentRegions
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import HierarchyError, InfeasibleError, ParameterError, PolicyError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Codes, Integers, group, pack, sum_by
@@ -87,7 +87,7 @@ def multidimensional_presence(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RegionGeneralization(ABC):
+class RegionGeneralization(Described):
     """A generalization whose levels differ from region to region, and its cost.
 
     `classes` are the regions that hold rows of the research table. `known` has the distinct rows of which it is known

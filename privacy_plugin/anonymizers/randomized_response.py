@@ -19,7 +19,7 @@ import numpy.typing as npt
 from privacy_plugin.anonymizers.accounting import Part, ReleaseLedger
 from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import Floats, declared_domain
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError, PolicyError, require_columns, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -56,7 +56,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedCells:
+class RandomizedCells(Described):
     """Randomized rows, grouped so that their order reveals nothing, the channel of every column, and the account."""
 
     frequencies: FrequencyTable = field(repr=False)

@@ -16,7 +16,7 @@ from privacy_plugin.history.in_use import find_history
 from privacy_plugin.measuring.measure import Tables
 from privacy_plugin.metrics.usability.column_change import is_wiped_out
 from privacy_plugin.requirements.clauses import ClauseFinding, judge_clauses
-from privacy_plugin.requirements.requirement import Finding
+from privacy_plugin.requirements.requirement import Finding, show_findings
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.bundle import Bundle
@@ -114,6 +114,10 @@ class Verdict:
             "findings": [finding.to_dict(reveal=reveal) for finding in self.findings],
             "clauses": [clause.to_dict() for clause in self.clauses],
         }
+
+    def _repr_html_(self) -> str:
+        title = f"{self.dataset}: the gate is {'open' if self.passed else 'closed'}"
+        return show_findings(title, self.findings, (*self.problems, *self.notes))
 
 
 def _fingerprint_dict(fingerprint: Fingerprint | None, *, digest: bool = False) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.atomic_write import write_atomically
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ColumnError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
@@ -62,7 +62,7 @@ UNCOVERED: tuple[Uncovered, ...] = ("refuse", "suppress")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LocalPlan:
+class LocalPlan(Described):
     """A generalization that differs from region to region: what it costs, and what it was made to meet.
 
     `loss` is the loss metric of the released table, from 0 to 1, in which a suppressed row loses all; `column_losses`

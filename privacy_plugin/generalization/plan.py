@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from privacy_plugin.atomic_write import staging_path, write_atomically
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ColumnError, InfeasibleError, ParameterError, PrivacyPluginError, describe_error
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -82,7 +82,7 @@ class TradeOff:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Described):
     """A generalization: the level of every quasi-identifier, what it costs, and what it was made to meet.
 
     `suppressed` rows are in classes that fail a requirement; applying the plan finds those classes anew, so that

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from privacy_plugin.frequency import Classes, FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.markup import notebook_table
 
 Quantity = int | float | Fraction
 Role = Literal["judged", "good", "bad", "reference"]
@@ -121,6 +122,13 @@ class Measurement:
     def highest(self) -> Quantity:
         """The upper end of what the value may truly be."""
         return self.value + self.error if self.error else self.value
+
+    def _repr_html_(self) -> str:
+        value = plain(self.value)
+        shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+        rows = [("value", shown if not self.error else f"{shown} (within {self.error:.2g})")]
+        rows += [("rows", f"{self.rows:,}"), ("classes", f"{self.classes:,}"), *self.facts]
+        return notebook_table(self.metric, ("", ""), rows, (*filter(None, [self.reason]), *self.notes))
 
     @property
     def comparison(self) -> Comparison | None:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from privacy_plugin.gate.verdict import Verdict, is_wiped_out_note
+from privacy_plugin.markup import Child, Markup, element, section, table
 from privacy_plugin.report.content import ReportContent
-from privacy_plugin.report.markup import Child, Markup, element, section, table
 from privacy_plugin.report.provenance import counted
 from privacy_plugin.requirements.requirement import Finding, Requirement, describe_people, format_measured
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from privacy_plugin.anonymizers.base import AnonymizerResult, LatticeResult
 from privacy_plugin.description import ColumnLevel
 from privacy_plugin.generalization.plan import LatticeNode, TradeOff
+from privacy_plugin.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.drawing import Point, drawing, line
-from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.trade_off import trade_off_figure, trade_off_left_out
 
 _WIDTH, _MARGIN = 640.0, 26.0

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from privacy_plugin.markup import Child, Markup, element, table
 from privacy_plugin.metrics.dependence.channel import Factor, probabilities
 from privacy_plugin.metrics.measurement import ComparedValue, Comparison, plain
 from privacy_plugin.report.drawing import drawing, line, shape, words
-from privacy_plugin.report.markup import Child, Markup, element, table
 from privacy_plugin.requirements.requirement import Finding, format_value
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 8.0, 372.0

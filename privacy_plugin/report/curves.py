@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from privacy_plugin.markup import Markup, element, table
 from privacy_plugin.metrics.maximum_disclosure.metric import DisclosureMeasurement
 from privacy_plugin.metrics.measurement import Spread
 from privacy_plugin.metrics.presence.presence_confidence import PresenceConfidence
 from privacy_plugin.report.drawing import Point, dot, drawing, line, path, words
-from privacy_plugin.report.markup import Markup, element, table
 from privacy_plugin.requirements.requirement import Finding, format_value
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 42.0, 428.0, 20.0, 190.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from privacy_plugin.report.markup import Child, Markup, element
+from privacy_plugin.markup import Child, Markup, element
 
 Point = tuple[float, float]
 

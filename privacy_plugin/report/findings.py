@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from privacy_plugin.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.report.banner import asked, chip
 from privacy_plugin.report.comparison import channel, compare_values
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.curves import confidence_curve, disclosure_curve
 from privacy_plugin.report.histogram import Bars, bars_of, people_chart
-from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.scores import score_distribution
 from privacy_plugin.requirements.requirement import (
     Finding,

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import vl_convert
 
+from privacy_plugin.markup import Markup
 from privacy_plugin.metrics.measurement import Spread
-from privacy_plugin.report.markup import Markup
 from privacy_plugin.requirements.limits import Limit
 
 _MOST_EXACT = 10

@@ -1,8 +1,8 @@
 """Limitations: what the verdict does and does not show, metric by metric."""
 
+from privacy_plugin.markup import Child, Markup, element, section, table
 from privacy_plugin.metrics.registry import find_metric
 from privacy_plugin.report.content import ReportContent
-from privacy_plugin.report.markup import Child, Markup, element, section, table
 
 
 def limitations(content: ReportContent) -> Markup:

@@ -9,13 +9,13 @@ from privacy_plugin.errors import ParameterError, describe_error
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.locations import Location, parse_location
+from privacy_plugin.markup import Child, Markup, element
 from privacy_plugin.policy.policy import Policy
 from privacy_plugin.report.banner import banner, clauses, overview
 from privacy_plugin.report.changes import changes
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.findings import findings
 from privacy_plugin.report.limitations import limitations
-from privacy_plugin.report.markup import Child, Markup, element
 from privacy_plugin.report.provenance import certificate_section, provenance, sign_off
 from privacy_plugin.report.timeline import timeline
 from privacy_plugin.report.usefulness import Usefulness

@@ -6,11 +6,11 @@ from typing import Any
 
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.locations import Location
+from privacy_plugin.markup import Child, Markup, element, section, table
 from privacy_plugin.metrics.measurement import plain
 from privacy_plugin.metrics.usability.score import Usability
 from privacy_plugin.report.banner import chip
 from privacy_plugin.report.comparison import Bar, draw_bars
-from privacy_plugin.report.markup import Child, Markup, element, section, table
 from privacy_plugin.report.page import html_page, write_page
 from privacy_plugin.requirements.requirement import Finding, format_measured
 

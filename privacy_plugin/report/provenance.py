@@ -6,10 +6,10 @@ from typing import Any
 
 import privacy_plugin
 from privacy_plugin.gate.verdict import Verdict
+from privacy_plugin.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.metrics.registry import SECOND_TABLES
 from privacy_plugin.policy.policy import ORIGINAL_NOT_JUDGED
 from privacy_plugin.report.content import ReportContent
-from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.requirements.rules import WITHHELD
 
 _ROLE_WORDS = {

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import numpy as np
 
+from privacy_plugin.markup import Child, Markup, definitions, element, table
 from privacy_plugin.metrics.measurement import Spread
 from privacy_plugin.metrics.privacy_score.dowker_complex import DowkerComplex, Face, dowker_complex
 from privacy_plugin.metrics.privacy_score.result import PrivacyScore
 from privacy_plugin.report.drawing import Point, dot, drawing, line, shape, words
-from privacy_plugin.report.markup import Child, Markup, definitions, element, table
 from privacy_plugin.requirements.requirement import Finding, format_value
 
 _COMBINATIONS = 8

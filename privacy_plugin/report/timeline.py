@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from privacy_plugin.errors import HistoryError
 from privacy_plugin.history.in_use import find_history
+from privacy_plugin.markup import Markup, element, section, table
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.drawing import drawing, shape, words
-from privacy_plugin.report.markup import Markup, element, section, table
 
 if TYPE_CHECKING:
     from privacy_plugin.history import RecordedRelease

@@ -7,8 +7,8 @@ from privacy_plugin.anonymizers.base import AnonymizerResult, LatticeResult
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan, TradeOff
 from privacy_plugin.generalization.trade_off import asked_size
+from privacy_plugin.markup import Child, Markup, element
 from privacy_plugin.report.drawing import Point, dot, drawing, line, path, shape, words
-from privacy_plugin.report.markup import Child, Markup, element
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 424.0, 20.0, 180.0
 _LABEL_WIDTH = 20.0

@@ -3,12 +3,12 @@
 from privacy_plugin.anonymizers.base import AnonymizerResult
 from privacy_plugin.generalization.local_plan import LocalPlan
 from privacy_plugin.generalization.plan import Plan
+from privacy_plugin.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.metrics.usability.column_change import ColumnChange
 from privacy_plugin.metrics.usability.score import Usability
 from privacy_plugin.report.comparison import Bar, draw_bars
 from privacy_plugin.report.content import ReportContent
 from privacy_plugin.report.drawing import drawing, line, shape, words
-from privacy_plugin.report.markup import Child, Markup, definitions, element, section, table
 from privacy_plugin.report.usefulness import Usefulness, most_costly
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 428.0, 16.0, 116.0

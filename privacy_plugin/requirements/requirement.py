@@ -9,6 +9,7 @@ from privacy_plugin.errors import ParameterError, PrivacyPluginError, require_co
 from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.frequency.numbers import written
 from privacy_plugin.frequency.values import canonical, label
+from privacy_plugin.markup import notebook_table
 from privacy_plugin.measuring.measure import measure
 from privacy_plugin.metrics.measurement import Measurement, Quantity, plain
 from privacy_plugin.metrics.registry import CAVEATS, Metric, find_metric
@@ -159,6 +160,23 @@ class Finding:
             "origin": self.requirement.origin,
             "measurement": self.measurement.to_dict(reveal=reveal) if self.measurement else None,
         }
+
+    def _repr_html_(self) -> str:
+        return show_findings(self.status.replace("_", " "), (self,))
+
+
+def show_findings(title: str, findings: Sequence[Finding], notes: Sequence[str] = ()) -> str:
+    """Return what a notebook shows of judged requirements: no value of the table."""
+    rows = [
+        (
+            str(each.requirement),
+            "" if each.measurement is None else format_measured(each.measurement, each.limit),
+            each.status.replace("_", " "),
+            each.reason,
+        )
+        for each in findings
+    ]
+    return notebook_table(title, ("requirement", "value", "status", "reason"), rows, notes)
 
 
 def with_hierarchies(requirement: Requirement, hierarchies: Mapping[str, Hierarchy]) -> Requirement:

@@ -11,11 +11,11 @@ from privacy_plugin.errors import ParameterError
 from privacy_plugin.gate.certificate import Certificate
 from privacy_plugin.gate.verdict import Verdict
 from privacy_plugin.generalization.plan import Plan
+from privacy_plugin.markup import element
 from privacy_plugin.metrics import registry
 from privacy_plugin.metrics.measurement import Measurement
 from privacy_plugin.report import findings as findings_section
 from privacy_plugin.report import render_report, write_report
-from privacy_plugin.report.markup import element
 from tests.certificates import KEYS
 from tests.report.pages import MARKERS, Page, judged, people, policy
 

@@ -25,7 +25,7 @@ from privacy_plugin.anonymizers.continued_release import (
     require_continuing,
     with_column,
 )
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ColumnError, ParameterError, PolicyError, SourceError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -49,7 +49,7 @@ PEOPLE, VALUES, BUCKET = "people", "values", "bucket"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bucketization:
+class Bucketization(Described):
     """The two tables to publish and their measured disclosure.
 
     `individuals` has the quasi-identifiers and the bucket of every person, `values` one bucket and sensitive value per

@@ -29,7 +29,7 @@ from privacy_plugin.anonymizers.epsilon_safe.node_utilities import (
 )
 from privacy_plugin.anonymizers.epsilon_safe.sampling import least_epsilon, sampling_delta
 from privacy_plugin.anonymizers.noise import choose, opendp
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -53,7 +53,7 @@ class Guarantee(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpsilonSafeTable:
+class EpsilonSafeTable(Described):
     """A table published by epsilon-safe lattice anonymization, and its guarantee.
 
     `epsilon` is the total: what choosing the generalization spent plus -ln(1 - beta) for the sampling. A delta of 1

@@ -30,7 +30,7 @@ from privacy_plugin.anonymizers.base import DomainMethod
 from privacy_plugin.anonymizers.coded_rows import CodedRows, RowItems
 from privacy_plugin.anonymizers.itemsets.exact_draws import Below, ExactChoice, happens, secure_below, seeded_below
 from privacy_plugin.anonymizers.itemsets.itemset_table import ItemsetMethod, itemset_table, longest_itemsets
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError, TooLargeError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -50,7 +50,7 @@ Chosen = tuple[tuple[int, int], ...]  # (column, code) pairs in the order of the
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivateItemsets:
+class PrivateItemsets(Described):
     """The drawn itemsets, in the order drawn, and the privacy account.
 
     `threshold` is the support, in rows, above which an itemset becomes no likelier; `epsilon_draw` what one draw spends

@@ -24,7 +24,7 @@ from privacy_plugin.anonymizers.randomized_response import (
     randomize_codes,
     unbiased_counts,
 )
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError, PolicyError, require_columns
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemsetCounts:
+class ItemsetCounts(Described):
     """One estimate for each given itemset, in order, and the account of all of them together."""
 
     estimates: tuple[Estimate, ...]

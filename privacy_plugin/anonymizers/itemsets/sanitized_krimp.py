@@ -19,7 +19,7 @@ from privacy_plugin.anonymizers.itemsets.itemset_table import ItemsetMethod, ite
 from privacy_plugin.anonymizers.options import read_option
 from privacy_plugin.anonymizers.randomized_response import RandomizedCells, RandomizedResponseMethod
 from privacy_plugin.anonymizers.synthesis.synthesize import Synthesis, SynthesizeMethod
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError, TooLargeError, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -31,7 +31,7 @@ _DECIMALS = 3  # of a code length
 
 
 @dataclass(frozen=True, kw_only=True)
-class SanitizedCodeTable:
+class SanitizedCodeTable(Described):
     """Itemsets of two items or more in cover order, the usage of each, and the account of the release.
 
     `ratio`: the size of the released rows with this code table over that with single items only. `items` and

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError, SourceError, require_columns, unknown_name
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.grouping import Integers
@@ -54,7 +54,7 @@ class RepairOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreRepair:
+class ScoreRepair(Described):
     """The records to add, and the scores of the original people before and after.
 
     `before` and `after` have one score for each distinct row of the original table, `counts` the number of people with

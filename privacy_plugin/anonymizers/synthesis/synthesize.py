@@ -33,7 +33,7 @@ from privacy_plugin.anonymizers.synthesis.literal_tree import LiteralTree, large
 from privacy_plugin.anonymizers.synthesis.noisy_code_tree import noisy_code_tree
 from privacy_plugin.anonymizers.synthesis.pair_tables import TreeModel, noisy_pair_tables, randomized_pair_tables
 from privacy_plugin.anonymizers.synthesis.reached_rows import RandomizedRows
-from privacy_plugin.description import Description
+from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.numbers import exact
@@ -47,7 +47,7 @@ Model = Literal["code tree", "pairs", "literal tree"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Synthesis:
+class Synthesis(Described):
     """A synthetic table, the model and the tree of columns it was drawn from, and its privacy account.
 
     `notes` state where the model is smaller than requested.

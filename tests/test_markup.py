@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privacy_plugin.report.markup import Markup, element, table
+from privacy_plugin.markup import Markup, element, table
 from tests.report.pages import Page
 
 

@@ -67,3 +67,10 @@ def table(caption: str, heads: Iterable[str], rows: Iterable[Iterable[Child]]) -
     head = element("tr", [element("th", name, scope="col") for name in heads])
     content = element("table", element("caption", caption), element("thead", head), element("tbody", body))
     return element("div", content, class_="scroll", role="region", tabindex="0", aria_label=caption)
+
+
+def notebook_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[Child]], notes: Iterable[str] = ()) -> str:
+    """Build what a notebook shows of a result: a title, a table and notes."""
+    body = element("tbody", [element("tr", [element("td", cell) for cell in row]) for row in rows])
+    shown = element("table", element("thead", element("tr", [element("th", head) for head in heads])), body)
+    return element("div", element("p", element("b", title)), shown, [element("p", note) for note in notes])
