@@ -15,6 +15,7 @@ from privacy_plugin.anonymizers.registry import ANONYMIZERS
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.metrics.registry import Metric, metrics
 from privacy_plugin.requirements.limits import _FITTING
+from tests.method_cases import METHOD_CASES
 
 pytestmark = pytest.mark.great_expectations
 
@@ -220,12 +221,9 @@ def doors_without(name: str) -> Iterator[str]:
         "privacy-plugin anonymize --help": ROOT / "privacy_plugin" / "cli" / "anonymize.py",
     }
     yield from (door for door, path in texts.items() if f"`{name}`" not in path.read_text(encoding="utf-8"))
-    runs = [*(ROOT / "tests" / "orchestration").glob("*.py"), SHARED_POLICIES]
-    if not any(f'"{name}"' in path.read_text(encoding="utf-8") for path in runs):
-        yield "a run in tests/orchestration"
-
-
-SHARED_POLICIES = ROOT / "tests" / "randomized_policies.py"
+    case = METHOD_CASES.get(name)
+    if case is None or case.policy["anonymize"]["method"] != name:
+        yield "a case in tests/method_cases.py: asset, checks, release, suite, command line and report run it"
 
 
 @pytest.mark.parametrize("name", ANONYMIZERS)
