@@ -11,7 +11,7 @@ install = { $(PIP) uv && $(BIN)/uv pip install -q --python $(BIN)/python --no-de
 DEMO_FOLDER ?= demo-output
 DEMO_ROWS ?= 1000000
 
-.PHONY: demo test test-all bench lint types docs dist lock clean
+.PHONY: demo test test-all bench lint types docs dist lock lowest newest fuzz audit clean
 
 demo: .venv/demo
 	$(BIN)/privacy-plugin demo --folder "$(DEMO_FOLDER)" --rows $(DEMO_ROWS)
@@ -24,6 +24,32 @@ test-all: .venv/dev
 
 bench: .venv/dev
 	@for benchmark in benchmarks/*.py; do echo "== $$benchmark"; $(BIN)/python $$benchmark || exit 1; done
+
+# The doors, each by its quickest tests, with the lowest and the newest versions that pyproject.toml allows, in an
+# environment of its own. VERSION is the Python to use; uv downloads it where it may.
+VERSION ?= 3.11
+DOORS := tests/test_public_api.py tests/cli/test_check.py tests/cli/test_certify.py tests/anonymizers/test_synthesize.py \
+	tests/orchestration/test_pipeline.py tests/expectations/test_suite.py tests/report/test_report.py
+
+lowest: RESOLUTION = lowest-direct
+newest: RESOLUTION = highest
+lowest newest: .venv/bin/python
+	$(PIP) uv
+	$(BIN)/uv venv --quiet --clear --python $(VERSION) .venv/$@
+	$(BIN)/uv pip install --quiet --python .venv/$@ --resolution $(RESOLUTION) --editable '.[all]' \
+		'pytest>=8' 'hypothesis>=6.100' 'polars>=1.0' 'pytest-xdist>=3.6'
+	.venv/$@/bin/python -m pytest -q -p no:cacheprovider $(DOORS)
+
+# Hostile inputs for SECONDS at every reader; without SECONDS the test suite tries a fixed number of them.
+SECONDS ?= 60
+fuzz: .venv/dev
+	PRIVACY_PLUGIN_FUZZ_SECONDS=$(SECONDS) $(BIN)/python -m pytest -q tests/fuzz
+
+# Known vulnerabilities of the locked packages, and what they are (CycloneDX); asks the network.
+audit: .venv/bin/python
+	$(PIP) uv
+	$(BIN)/uv tool run pip-audit --require-hashes --disable-pip --requirement requirements.lock
+	$(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py requirements requirements.lock --output-file sbom.cdx.json
 
 lint: .venv/dev types
 	$(BIN)/ruff check .
@@ -70,4 +96,4 @@ lock:
 	@touch $@
 
 clean:
-	rm -rf .venv demo-output site build dist *.egg-info
+	rm -rf .venv demo-output site build dist sbom.cdx.json *.egg-info

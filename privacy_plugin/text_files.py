@@ -23,7 +23,10 @@ def require_regular_file(path: str | Location, *, largest: int = _LARGEST) -> No
         if size > largest:
             raise ParameterError(f"{str(place)!r} has {size:,} bytes; at most {largest:,} are read")
         return
-    found = place.stat()
+    try:
+        found = place.stat()
+    except ValueError:  # a null byte, or a surrogate that UTF-8 cannot hold
+        raise ParameterError(f"{str(path)!r} cannot be the name of a file") from None
     if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):  # a folder is refused when it is opened
         raise ParameterError(f"{str(path)!r} is not a regular file")
     if found.st_size > largest:
