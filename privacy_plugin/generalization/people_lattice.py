@@ -26,6 +26,7 @@ from privacy_plugin.generalization.class_conditions import ClassConditions
 from privacy_plugin.generalization.class_counts import Node, class_sizes
 from privacy_plugin.generalization.lattice import Lattice, generalize_table
 from privacy_plugin.generalization.node_search import Judged
+from privacy_plugin.generalization.shaped_classes import FailedCheckError
 from privacy_plugin.generalization.suppression import alone, most_suppressed
 from privacy_plugin.generalization.unknown_values import Unknown, UnknownRows, known_table, unknown_lines
 from privacy_plugin.measuring.measure import Tables
@@ -129,10 +130,7 @@ class PeopleLattice(Lattice):
         for one in self.requirements:
             finding = self._judge(with_hierarchies(one, self.hierarchies), left)
             if not finding.passed:
-                raise InfeasibleError(
-                    "the classes that follow from the quasi-identifiers and class sizes alone fail a requirement that "
-                    f"is only checked: {finding.reason} Raise the required class size, or use choose_by='everything'"
-                )
+                raise FailedCheckError(finding)
 
     def _judge(self, requirement: Requirement, left: FrequencyTable) -> Any:
         tables = Tables(open_source(left))

@@ -248,3 +248,12 @@ def test_the_verdict_states_what_observed_labels_tell() -> None:
     made = anonymize(pd.DataFrame({"city": LADDER_CITIES, "disease": list("HfHfcHc")}), policy=policy)
     for verdict in (policy.judge(made.made, plan=made.plan), policy.judge(made.made)):
         assert any("each one tells which values occur in its class" in note for note in verdict.notes)
+
+
+def test_a_ladder_counts_people_whose_rows_differ() -> None:
+    """The third person has been in a and in b: the class sizes of the ladder are people, and the second size passes."""
+    rows = [(city, "H" if city != "c" else "f", number) for number, city in enumerate("aabbbcc")]
+    frame = pd.DataFrame([*rows, ("a", "H", 2)], columns=["city", "disease", "person"])
+    given: dict[str, Any] = {"hierarchies": {"city": TableHierarchy(TREE)}, "sensitive": "disease", "unit": "person"}
+    plan = pp.generalize(frame, requirements=[K2, L2], choose_by="quasi_identifiers", k=[2, 7], **given)
+    assert (plan.refused_sizes, plan.levels) == ((2,), {"city": 2})
