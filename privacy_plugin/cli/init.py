@@ -14,6 +14,7 @@ from privacy_plugin.cli.terminal import PASSED, Terminal, command
 from privacy_plugin.errors import ParameterError, describe_error
 
 if TYPE_CHECKING:
+    from privacy_plugin.policy.data_contract import ContractObject
     from privacy_plugin.proposals.proposal import Proposal
 
 Output = Annotated[
@@ -54,6 +55,16 @@ Packs = Annotated[
 ]
 
 
+Contract = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE[#OBJECT]",
+        help="A data contract (ODCS 3): its roles and classifications of columns come before what the values suggest.",
+        show_default=False,
+    ),
+]
+
+
 @command
 def init(
     data: Data = None,
@@ -64,6 +75,7 @@ def init(
     header: Header = False,
     group_by: GroupBy = None,
     pack: Packs = None,
+    contract: Contract = None,
     reveal: RevealValues = False,
     force: Force = False,
 ) -> int:
@@ -81,10 +93,11 @@ def init(
     from privacy_plugin.cli.outputs import require_free_files
     from privacy_plugin.policy.packs import parse_packs
     from privacy_plugin.proposals.policy_text import policy_text
-    from privacy_plugin.proposals.proposal import propose
+    from privacy_plugin.proposals.proposal import propose, with_contract
 
     terminal = Terminal()
     parse_packs(pack, None)
+    described = _read_object(contract) if contract else None
     require_free_files([output], read=[data], force=force)
     opened = open_input(data, url, table)
     with terminal.show_progress("reading the columns") as progress:
@@ -92,6 +105,8 @@ def init(
         proposal = propose(
             opened.source, dataset=name, reveal=reveal, header=header, group_by=group_by, progress=progress
         )
+    if described is not None:
+        proposal = with_contract(proposal, described.roles, described.classifications)
     terminal.notes.print(_summary_table(proposal))
     text = policy_text(proposal, packs=pack or ())
     if output is None:
@@ -106,6 +121,14 @@ def init(
         "This is a proposal: every gate rejects it until you have reviewed it and deleted the line 'unreviewed'."
     )
     return PASSED
+
+
+def _read_object(contract: str) -> "ContractObject":
+    """Read the object of a data contract that the table is."""
+    from privacy_plugin.policy.data_contract import contract_object, read_contract
+
+    file, _, name = contract.partition("#")
+    return contract_object(read_contract(file), name=name or None, gated=False)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -21,6 +21,7 @@ from privacy_plugin.frequency.person_rows import parse_people
 from privacy_plugin.frequency.treatment import Treatment
 from privacy_plugin.gate.verdict import Verdict, judge
 from privacy_plugin.history.in_use import using_history
+from privacy_plugin.policy.data_contract import ContractObject, contract_object, is_contract
 from privacy_plugin.policy.packs import pack_notes, parse_packs
 from privacy_plugin.policy.parser import (
     judge_members,
@@ -103,7 +104,11 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> "Policy":
-        """Load a policy file; hierarchy files are relative to its folder."""
+        """Load a policy file; hierarchy files are relative to its folder.
+
+        The file may be a data contract (ODCS 3.x), of which `contract.yaml#visits` names one object.
+        """
+        path, wanted = _split_object(path)
         try:
             text = read_text_file(path, largest=_LARGEST_POLICY)
         except (OSError, UnicodeDecodeError) as problem:
@@ -115,9 +120,23 @@ class Policy:
         except yaml.YAMLError as problem:
             raise PolicyError(f"the policy {str(path)!r} is not valid YAML: {describe_yaml_error(problem)}") from None
         try:
+            if is_contract(loaded):
+                return cls._from_contract(contract_object(loaded, name=wanted), folder=Path(path).parent)
+            if wanted is not None:
+                raise PolicyError("'#' names an object of a data contract, and this is a policy; leave it out")
             return cls.from_dict(loaded, folder=Path(path).parent)
         except PolicyError as problem:  # a project has several policies: name the file to edit
             raise PolicyError(f"the policy {str(path)!r}: {problem}") from None
+
+    @classmethod
+    def _from_contract(cls, found: ContractObject, *, folder: Path) -> "Policy":
+        """Load the policy that an object of a contract names or contains, if it agrees with the contract."""
+        if found.policy_file is None:
+            policy = cls.from_dict(found.policy, folder=folder)
+        else:
+            policy = cls.load(folder / found.policy_file)
+        found.require_consistent(policy.roles)
+        return policy
 
     @classmethod
     def from_dict(cls, given: Any, *, folder: str | Path = ".") -> "Policy":
@@ -301,6 +320,12 @@ class Policy:
         """
         suites = importlib.import_module("privacy_plugin.expectations.suite")
         return suites.build_suite(self, name=name or f"privacy of {self.dataset}", table=table)
+
+
+def _split_object(path: str | Path) -> tuple[str | Path, str | None]:
+    """Return the file and the object of `contract.yaml#visits`; a file of that very name is meant itself."""
+    file, mark, name = str(path).rpartition("#")
+    return (file, name) if mark and file and name and not Path(path).exists() else (path, None)
 
 
 def _require_treatable(policy: Policy) -> None:

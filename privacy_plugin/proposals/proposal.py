@@ -5,7 +5,7 @@ every column has one. Uniqueness is measured on frequency tables: the share of p
 combination, by the column alone, and by all proposed quasi-identifiers with and without it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,28 @@ class Proposal:
     def named(self, role: str | None) -> tuple[str, ...]:
         """The columns with a proposed role, or with none."""
         return tuple(column.name for column in self.columns if column.role == role)
+
+
+def with_contract(proposal: "Proposal", roles: Mapping[str, Any], classifications: Mapping[str, str]) -> "Proposal":
+    """Return the proposal with the roles that a data contract states; a classified column is at least sensitive.
+
+    Where the contract classifies a column that would be released unprotected, or that has no role yet, it becomes
+    sensitive. Identifiers, units and quasi-identifiers stay what they are.
+    """
+    columns = []
+    for column in proposal.columns:
+        stated = roles.get(column.name)
+        role = stated.get("role") if isinstance(stated, Mapping) else stated
+        classification = classifications.get(column.name)
+        if role is not None:
+            reason = f"the data contract gives it this role; its values suggest {column.role or 'none'}"
+            kept = column.hierarchy if role == "quasi_identifier" else None
+            column = replace(column, role=str(role), reason=reason, hierarchy=kept)
+        elif classification is not None and column.role in (None, "insensitive"):
+            reason = f"the data contract classifies it as {classification}"
+            column = replace(column, role="sensitive", reason=reason, hierarchy=None)
+        columns.append(column)
+    return replace(proposal, columns=tuple(columns))
 
 
 def propose(

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,6 +35,63 @@ def with_line(folder: Path, line: str | bytes) -> Path:
 @failure(*ENTRY_POINTS, message="k-anonymity is 1")
 def values_outside_an_interval_hierarchy(folder: Path) -> Scene:
     return Scene(data=written(folder))
+
+
+@failure(*ENTRY_POINTS, message="InvalidInputException")
+def json_lines_that_are_not_json(folder: Path) -> Scene:
+    path = folder / "visits.jsonl"
+    path.write_text("".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in people()) + NAME + "\n")
+    return Scene(data=path)
+
+
+@failure(*ENTRY_POINTS, message="mixes text, numbers or booleans")
+def json_lines_with_a_field_of_two_types(folder: Path) -> Scene:
+    path = folder / "visits.jsonl"
+    rows = [*people(), (NAME, DISEASE, ZIP, AGE)]
+    path.write_text("".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in rows))
+    return Scene(data=path)
+
+
+@failure(*ENTRY_POINTS, message="format all its cells alike")
+def a_workbook_with_a_column_of_two_types(folder: Path) -> Scene:
+    path = folder / "visits.xlsx"
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("visits")
+    for row in (COLUMNS, *people(), (NAME, DISEASE, ZIP, AGE)):
+        sheet.append(list(row))
+    book.save(path)
+    return Scene(data=path)
+
+
+@failure(*ENTRY_POINTS, message="BadZipFile")
+def a_workbook_that_is_none(folder: Path) -> Scene:
+    path = folder / "visits.xlsx"
+    path.write_text(NAME, encoding="utf-8")
+    return Scene(data=path)
+
+
+@failure(*ENTRY_POINTS, message="of another kind")
+def a_folder_with_another_file(folder: Path) -> Scene:
+    (folder / "visits").mkdir()
+    frame().to_parquet(folder / "visits" / "part.parquet")
+    written(folder / "visits", name=f"{AGE}.csv")
+    return Scene(data=folder / "visits")
+
+
+@failure(*ENTRY_POINTS, message="have different columns or types")
+def a_folder_of_files_with_other_types(folder: Path) -> Scene:
+    (folder / "visits").mkdir()
+    frame().to_parquet(folder / "visits" / "one.parquet")
+    frame().astype(str).to_parquet(folder / "visits" / "two.parquet")
+    return Scene(data=folder / "visits")
+
+
+@failure(*ENTRY_POINTS, message="is it a Delta table")
+def a_delta_table_with_a_broken_log(folder: Path) -> Scene:
+    log = folder / "visits" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / "00000000000000000000.json").write_text(json.dumps({"add": MARKED}), encoding="utf-8")
+    return Scene(data=folder / "visits")
 
 
 @failure(*ENTRY_POINTS, message="does not cover 1 value")
