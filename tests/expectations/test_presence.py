@@ -23,6 +23,7 @@ REGISTER = pd.DataFrame({"age": [30, 30, 30, 30, 41, 41, 55, 55], "zip": ["zq01"
 VISITS = REGISTER.iloc[[0, 1, 4]]
 QI = ["age", "zip"]
 ZIPS = {"table": [["zq01", "zq0*", "*"], ["zq02", "zq0*", "*"]]}
+TOGETHER = [{"columns": QI, "counts": [["30", "zq01", 4], ["41", "zq02", 2], ["55", "zq02", 2]]}]
 MARGINALS = {"age": {"30": 4, "41": 2, "55": 2}, "zip": {"zq01": 4, "zq02": 4}}
 
 
@@ -44,6 +45,9 @@ def test_the_second_table_on_every_engine(engine: Placed, tmp_path: Path) -> Non
     assert result.result["observed_value"] == pytest.approx(
         float(pp.presence_confidence(VISITS, quasi_identifiers=QI, **known).value)
     )
+    together = {**known, "marginals": {}, "joint": TOGETHER}
+    result = batch.validate(ExpectTablePresenceConfidenceToBeAtLeast(quasi_identifiers=QI, **together, at_least=0.5))
+    assert (result.success, result.result["observed_value"]) == (True, 1)  # nothing is left to chance
 
 
 def test_rows_missing_from_the_population_are_not_evaluated(tmp_path: Path) -> None:
@@ -66,9 +70,8 @@ def test_results_contain_neither_hierarchies_nor_marginals(tmp_path: Path) -> No
     confidence = ExpectTablePresenceConfidenceToBeAtLeast(
         quasi_identifiers=QI, marginals=MARGINALS, population_size=8, delta=[0, 1], at_least=0.5
     )
-    together = [{"columns": QI, "counts": [["30", "zq01", 4], ["41", "zq02", 2], ["55", "zq02", 2]]}]
     jointly = ExpectTablePresenceConfidenceToBeAtLeast(
-        quasi_identifiers=QI, marginals={}, joint=together, population_size=8, delta=[0, 0.5], at_least=0.5
+        quasi_identifiers=QI, marginals={}, joint=TOGETHER, population_size=8, delta=[0, 0.5], at_least=0.5
     )
     for expectation in (presence, confidence, jointly):
         result = batch.validate(expectation)
