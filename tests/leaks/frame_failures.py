@@ -190,6 +190,14 @@ def domains_that_lack_values(_: Path) -> Scene:
     return Scene(data=frame(), calls=tuple(calls))
 
 
+@failure("python", message="must lie between 0 and 1")
+def weights_of_sensitive_values_beyond_one(_: Path) -> Scene:
+    asked: dict[str, Any] = {"quasi_identifiers": ["age"], "sensitive": "disease", "knowledge": 1}
+    wrong: list[dict[Any, Any]] = [{NAME: 2}, {ZIP: -1, "otherwise": 1}, {"otherwise": 2}]
+    calls = [lambda weights=weights: pp.maximum_disclosure(frame(), **asked, weights=weights) for weights in wrong]
+    return Scene(data=frame(), calls=tuple(calls))
+
+
 @failure("python", message="does not have")
 def weights_and_knowledge_of_values_that_are_not_there(_: Path) -> Scene:
     attributes = {"attributes": ["age", "disease"]}

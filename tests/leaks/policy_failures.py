@@ -90,6 +90,12 @@ def weights_that_are_no_numbers(folder: Path) -> Scene:
     return wrong(folder, policy({"privacy_score": asked}))
 
 
+@failure(*ENTRY_POINTS, message="must be a number or a fraction")
+def weights_of_sensitive_values_that_are_no_numbers(folder: Path) -> Scene:
+    asked = {"knowledge": 1, "weights": {DISEASE: ZIP, NAME: 0.5}, "below": 0.5}
+    return wrong(folder, policy({"maximum_disclosure": asked}))
+
+
 @failure(*ENTRY_POINTS, message="danger weighs 1 value(s)")
 def weights_of_values_that_are_not_there(folder: Path) -> Scene:
     asked = {"danger": {"disease": {NAME: 1}}, "below": 0.5}
