@@ -17,8 +17,8 @@ class Recoding:
     (`drop`) or have `*` in all those columns (`mask`). `combined` is for anonymizers whose new values depend on
     several columns at once: pairs of original and new values over `combined_columns`, one for every combination;
     not all of these columns need to be kept. Together with `combined`, the tuples of `suppressed` are *original*
-    values over the same columns, and their rows are removed. Columns with a mapping become text, unless they are
-    `typed`: their new values are numbers of the column's own type.
+    values over the same columns, or values of other columns, and their rows are removed. Columns with a mapping become
+    text, unless they are `typed`: their new values are numbers of the column's own type.
     """
 
     keep: tuple[str, ...]
@@ -39,9 +39,11 @@ class Recoding:
         if not set(self.typed) <= set(self.mappings):
             raise ParameterError("only columns with a mapping can keep their type")
         if self.combined_columns and self.suppressed:
-            if self.suppressed_columns != self.combined_columns or self.suppression != "drop":
+            apart = not set(self.suppressed_columns) & set(self.combined_columns)
+            if (self.suppressed_columns != self.combined_columns and not apart) or self.suppression != "drop":
                 raise ParameterError("rows of combined values are removed by whole combinations, not masked")
-            return
+            if not apart:
+                return
         for column in (*self.mappings, *self.suppressed_columns):
             if column not in self.keep:
                 raise ColumnError(f"column {column!r} is recoded but not kept")

@@ -14,15 +14,18 @@ from privacy_plugin.frequency.hierarchy import Hierarchy
 from privacy_plugin.generalization.class_conditions import ClassConditions, class_conditions
 from privacy_plugin.generalization.generalize import infeasible, require_covered, require_parameters
 from privacy_plugin.generalization.label_trees import LabelTree, label_trees
-from privacy_plugin.generalization.lattice import Lattice, in_order, lattice_over, require_one_group_a_person
+from privacy_plugin.generalization.lattice import Lattice, in_order, lattice_over
 from privacy_plugin.generalization.local_cells import Combinations, combinations, symbols
 from privacy_plugin.generalization.local_plan import LABELS, UNCOVERED, Labels, LocalPlan, Uncovered
+from privacy_plugin.generalization.people_lattice import PeopleLattice
+from privacy_plugin.generalization.people_regions import regions_of_people
 from privacy_plugin.generalization.regions import Regions, make_regions
 from privacy_plugin.generalization.release_judgement import Release, lines_in_regions
 from privacy_plugin.generalization.search import search as search_best
 from privacy_plugin.generalization.shaped_classes import (
     CHOICES,
     OBSERVED_NOTE,
+    SEARCH_NOTE,
     ChooseBy,
     FailedCheckError,
     climb,
@@ -75,7 +78,8 @@ def generalize_locally(
     (Iyengar 2002): a label that covers v of a column's A leaves loses (v - 1) / (A - 1), a suppressed row loses all.
     The released table is judged by every requirement, on its labels, before the plan is returned.
 
-    `sensitive`, `attributes`, `population`, `unit`: as for `generalize`. A population counts by membership in the
+    `sensitive`, `attributes`, `population`, `unit`, `count`: as for `generalize`; where the rows of a person differ,
+    classes are those of one level for each column, with labels of their own. A population counts by membership in the
     regions, because labels of different regions may cover the same person. `max_suppression`: the share of rows that
     may be left out; only rows that fit no class are. `weights`: how much the loss of a column counts in the search
     (default 1); `keep`: the highest level that may be used of a column. `useful_for`: `{"predict": column}` or
@@ -124,7 +128,15 @@ def generalize_locally(
         count=count,
         unknown=unknown,
     )
-    require_one_group_a_person(lattice.table, unit)
+    if isinstance(lattice, PeopleLattice):
+        if keep or choose_by != "everything":
+            raise ParameterError(
+                f"the rows of the same {unit!r} differ; keep and choose_by='quasi_identifiers' do not go with that. "
+                "Instead, use method: generalize, or make one row a person (people: in the policy)"
+            )
+        return _people_plan(
+            lattice, max_suppression, labels=labels, uncovered=uncovered, unknown=unknown, progress=progress
+        )
     rows = lattice.unknown
     assert rows is not None
     if purpose is not None:
@@ -172,6 +184,50 @@ def generalize_locally(
         unit=unit,
         search=outcome.search,
         notes=notes,
+    )
+
+
+def _people_plan(
+    lattice: PeopleLattice,
+    max_suppression: float,
+    *,
+    labels: Labels,
+    uncovered: Uncovered,
+    unknown: Unknown,
+    progress: Progress | None,
+) -> LocalPlan:
+    """Find one level for each column, and write every class with its own labels."""
+    if any(one.definition.needs_population for one in lattice.requirements):
+        raise ParameterError(
+            f"the rows of the same {lattice.unit!r} differ, and a population cannot be counted by their regions; use "
+            "method: generalize, or make one row a person (people: in the policy)"
+        )
+    best = search_best(lattice, progress)
+    if best is None:
+        raise infeasible(lattice, lattice.unit)
+    found = regions_of_people(lattice, best.best, observed=labels == "observed")
+    people = lattice.unknown
+    assert people is not None
+    notes = (OBSERVED_NOTE,) if labels == "observed" else ()
+    return LocalPlan(
+        found=found.regions,
+        hierarchies=lattice.hierarchies,
+        requirements=lattice.requirements,
+        loss=float(np.mean(list(found.losses.values()))),
+        column_losses=found.losses,
+        suppressed=found.suppressed + people.removed,
+        rows=people.total,
+        max_suppression=max_suppression,
+        labels=labels,
+        uncovered=uncovered,
+        unknown=unknown,
+        unknown_rows=people.by_column,
+        sensitive=lattice.sensitive,
+        attributes=lattice.attributes,
+        unit=lattice.unit,
+        count=lattice.count,
+        search=f"rows of a person differ: one level for each column, the lowest labels of every class; {best.search}",
+        notes=(*notes, SEARCH_NOTE) if looks_at_values(lattice.requirements) else notes,
     )
 
 

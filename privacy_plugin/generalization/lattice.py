@@ -434,15 +434,6 @@ def group_source(
     return replace(people, unit=None)
 
 
-def require_one_group_a_person(table: FrequencyTable, unit: str | None) -> None:
-    """Raise if `group_source` returned the rows of people because they differ."""
-    if unit is not None and table.columns[-1] == unit:
-        raise ParameterError(
-            f"the rows of the same {unit!r} differ in these columns, and a region has whole people; use method: "
-            "generalize, or make one row a person (people: in the policy)"
-        )
-
-
 def lay_over(table: FrequencyTable, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Levels]:
     """Lay the hierarchies over the values of a table."""
     return {name: hierarchy.levels(table.dictionary(name), column=name) for name, hierarchy in hierarchies.items()}

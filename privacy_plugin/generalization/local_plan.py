@@ -15,11 +15,14 @@ from privacy_plugin.description import Described, Description
 from privacy_plugin.errors import ColumnError, HierarchyError, InfeasibleError, ParameterError
 from privacy_plugin.frequency import FrequencyTable
 from privacy_plugin.frequency.hierarchy import Hierarchy
+from privacy_plugin.frequency.people_table import require_count
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import merge
 from privacy_plugin.frequency.values import SUPPRESSED, Value
-from privacy_plugin.generalization.lattice import group_source, needed_columns, require_one_group_a_person
+from privacy_plugin.generalization.lattice import group_source, needed_columns
 from privacy_plugin.generalization.local_cells import Combinations, combinations
+from privacy_plugin.generalization.people_lattice import PeopleLattice, require_dropping
+from privacy_plugin.generalization.people_regions import labelled, people_outside
 from privacy_plugin.generalization.region_population import population_by_region, region_digest
 from privacy_plugin.generalization.regions import (
     OUTSIDE,
@@ -93,6 +96,7 @@ class LocalPlan(Described):
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     unit: str | None = None
+    count: str | None = None
     unknown: Unknown = "refuse"
     unknown_rows: Mapping[str, int] = field(default_factory=dict)
     search: str = ""
@@ -176,8 +180,9 @@ class LocalPlan(Described):
             self.quasi_identifiers, self.requirements, sensitive=self.sensitive, attributes=self.attributes
         )
         table = group_source(source, columns, self.unit, self.requirements)
-        require_one_group_a_person(table, self.unit)
         table.require_rows()
+        if self.unit is not None and table.columns[-1] == self.unit:
+            return self._people_recoding(table, tuple(source.columns if keep is None else keep), suppression)
         everybody = self._population(population)
         found = combinations(table, self.quasi_identifiers, everybody)
         region_of = self._assign(found)
@@ -189,6 +194,44 @@ class LocalPlan(Described):
         if suppression == "mask" and gone.any():
             self._require_masked(table, everybody, found, region_of, gone)
         return self._recoding(found, region_of, gone, tuple(source.columns if keep is None else keep), suppression)
+
+    def _people_recoding(self, table: FrequencyTable, keep: tuple[str, ...], suppression: str) -> Recoding:
+        """Recode people whose rows differ: whoever has a row in no region, or fails, loses all rows."""
+        unit = str(self.unit)
+        require_dropping(suppression, keep, unit)
+        if any(one.definition.needs_population for one in self.requirements):
+            raise ParameterError("a population cannot be counted by regions where rows of a person differ")
+        found = combinations(table, self.quasi_identifiers)
+        region_of = self._assign(found)
+        self._require_covered(table, found, region_of)
+        lattice = PeopleLattice(
+            table=table,
+            hierarchies={name: self.hierarchies[name] for name in self.quasi_identifiers},
+            requirements=self.requirements,
+            max_suppression=self.max_suppression,
+            loss_name="loss_metric",
+            sensitive=self.sensitive,
+            attributes=self.attributes,
+            unit=unit,
+            count=require_count(self.count or "sequences"),
+        )
+        outside = people_outside(table, found, region_of)
+        gone = lattice.suppress_from(labelled(table, found, self.found, region_of), outside)
+        texts = self.found.texts(np.maximum(region_of, 0))
+        stars = (SUPPRESSED,) * len(self.quasi_identifiers)
+        olds = _values(found, np.arange(len(found)))
+        people = lattice.people_of(gone)
+        return Recoding(
+            keep=keep,
+            mappings={},
+            combined_columns=self.quasi_identifiers,
+            combined=tuple(
+                (old, new if inside else stars)
+                for old, new, inside in zip(olds, texts, (region_of >= 0).tolist(), strict=True)
+            ),
+            suppressed_columns=(unit,) if people else (),
+            suppressed=frozenset((person,) for person in people),
+        )
 
     def _population(self, population: Any) -> FrequencyTable | None:
         wanted = [one for one in self.requirements if one.definition.needs_population]
@@ -382,6 +425,7 @@ class LocalPlan(Described):
             "sensitive": self.sensitive,
             "attributes": None if self.attributes is None else list(self.attributes),
             "unit": self.unit,
+            "count": self.count,
             "unknown": self.unknown,
             "unknown_rows": dict(self.unknown_rows),
             "search": self.search,

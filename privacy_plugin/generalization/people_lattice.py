@@ -85,8 +85,16 @@ class PeopleLattice(Lattice):
 
     def suppressed_people(self, node: Node) -> Mask:
         """Return which people have to be suppressed; raises InfeasibleError where what is left fails."""
-        generalized = self._at(node)
-        gone = np.zeros(self.people, dtype=bool)
+        return self.suppress_from(self._at(node), np.zeros(self.people, dtype=bool))
+
+    def suppress_from(self, generalized: FrequencyTable, gone: Mask) -> Mask:
+        """Return who has to be suppressed in rows as they are released, given who is gone already."""
+        gone = gone.copy()
+        if gone.all() or int(gone.sum()) > self.most_suppressed:
+            raise InfeasibleError(
+                f"{int(gone.sum()):,} of {self.people:,} people are in no region, more than the suppression limit of "
+                f"{float(self.max_suppression):.1%}"
+            )
         asked = [with_hierarchies(one, self.hierarchies) for one in self.requirements]
         if self.most_suppressed:
             for one in asked:

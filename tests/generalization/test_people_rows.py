@@ -134,24 +134,48 @@ MOVED = text_table(
 )
 
 
+@pytest.mark.parametrize("method", [pp.generalize, pp.generalize_locally], ids=lambda method: method.__name__)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_whole_people_are_suppressed_alike_in_every_engine(engine: str, tmp_path: Path) -> None:
+def test_whole_people_are_suppressed_alike_in_every_engine(engine: str, method: Any, tmp_path: Path) -> None:
     """A, B and C visit both areas in both decades of age; D and E have a sequence of their own."""
     data = LOADERS[engine](MOVED, tmp_path)
-    plan = pp.generalize(
+    plan = method(
         data,
         hierarchies=HIERARCHIES,
         requirements=[pp.require("k_anonymity", at_least=3)],
         unit="person",
         max_suppression=0.4,
     )
-    assert (plan.levels, plan.suppressed, plan.rows) == ({"age": 1, "zip": 0}, 2, 5)
+    assert (plan.suppressed, plan.rows) == (2, 5)
     plan.save(tmp_path / "plan.json")
     made = open_source(pp.load_plan(tmp_path / "plan.json").apply(data, target=target_of(engine, tmp_path)))
     found = made.frequencies(["person", "age", "zip"])
     assert [found.values(row) for row in range(found.distinct)] == [
         (person, age, area) for person in "ABC" for age, area in (("20s", "80"), ("30s", "30"))
     ]
+
+
+@settings(max_examples=40, deadline=None)
+@given(ROWS, st.sampled_from(COUNTS), st.sampled_from(["hierarchy", "observed"]))
+def test_local_labels_keep_the_classes_of_people(rows: list[Row], count: str, labels: Any) -> None:
+    frame = frame_of(rows)
+    options: dict[str, Any] = {"hierarchies": HIERARCHIES, "sensitive": "s", "unit": "person", "count": count}
+    options |= {"requirements": requirements({"k_anonymity": 2, "l_diversity": 2}), "max_suppression": 0.3}
+    try:
+        whole = pp.generalize(frame, **options, loss="loss_metric")
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            pp.generalize_locally(frame, **options, labels=labels)
+        return
+    plan = pp.generalize_locally(frame, **options, labels=labels)
+    released = plan.apply(frame)
+    if plan.search.startswith("rows of a person differ"):
+        assert plan.loss <= whole.loss + 1e-9
+    people = set(released["person"])
+    assert sorted(released["person"]) == sorted(person for person in frame["person"] if person in people)
+    assert plan.suppressed == frame["person"].nunique() - len(people)
+    written = [(p, f"{age} {area}", s) for p, age, area, s in released.itertuples(index=False)]
+    assert meets(written, count, {"k_anonymity": 2, "l_diversity": 2})
 
 
 def test_what_cannot_be_applied_is_refused() -> None:
@@ -193,3 +217,19 @@ def test_choosing_by_quasi_identifiers_only_checks_the_rest() -> None:
     assert len(plan.apply(other)) == 4
     with pytest.raises(InfeasibleError, match="only checked"):
         plan.apply(frame_of(rows))
+
+
+def test_what_regions_of_people_cannot_do_is_refused() -> None:
+    rows: list[Row] = [("A", "21", "80", "u"), ("A", "31", "80", "u"), ("B", "21", "80", "v"), ("B", "31", "80", "v")]
+    options: dict[str, Any] = {"hierarchies": HIERARCHIES, "unit": "person", "sensitive": "s"}
+    k2 = [pp.require("k_anonymity", at_least=2)]
+    for wish in ({"keep": {"age": 1}}, {"choose_by": "quasi_identifiers"}):
+        with pytest.raises(ParameterError, match="use method: generalize"):
+            pp.generalize_locally(frame_of(rows), requirements=k2, **options, **wish)
+    present = [pp.require("k_map", at_least=2)]
+    with pytest.raises(ParameterError, match="use method: generalize"):
+        pp.generalize_locally(frame_of(rows), requirements=present, population=frame_of(rows), **options)
+    plan = pp.generalize_locally(frame_of(rows), requirements=k2, **options)
+    stranger = frame_of([*rows, ("C", "35", "30", "u"), ("C", "21", "80", "u")])
+    with pytest.raises(InfeasibleError, match="outside all regions"):
+        plan.apply(stranger)
