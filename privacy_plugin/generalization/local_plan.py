@@ -534,6 +534,14 @@ def read_local_plan(given: dict[str, Any]) -> LocalPlan:
     for name in ("sensitive", "unit"):
         if content[name] is not None and not isinstance(content[name], str):
             raise ParameterError(f"{name} of a plan must be the name of a column")
+    wishes = {name: content.pop(name, {}) for name in ("weights", "highest_levels")}
+    for name, wish in wishes.items():
+        numbers_only = isinstance(wish, dict) and all(
+            isinstance(number, int | float | str) and not isinstance(number, bool) for number in wish.values()
+        )
+        if not numbers_only:
+            raise ParameterError(f"{name} of a plan must be a mapping from columns to numbers")
+    content |= wishes
     without = {str(name): _share(loss) for name, loss in content.pop("losses_without_wishes", {}).items()}
     purpose = content.pop("useful_for", {})
     named = [purpose.get("predict"), *(purpose.get("count") or ())]
