@@ -22,7 +22,7 @@ from privacy_plugin.expectations.batches import (
     read_batch,
     register_batch_metric,
 )
-from privacy_plugin.expectations.fields import is_parameter, require_parameter_shape
+from privacy_plugin.expectations.fields import describe_field, is_parameter, require_parameter_shape
 from privacy_plugin.expectations.rendering import (
     describe_requirement,
     number_tables,
@@ -133,6 +133,18 @@ class PrivacyExpectation(BatchExpectation):
         if cls.metric:
             cls.success_keys = tuple(name for name in cls.__fields__ if name not in PrivacyExpectation.__fields__)
             cls.args_keys = cls.success_keys
+            definition = cls.definition()
+            cls.library_metadata = {
+                "maturity": "production",
+                "tags": ["privacy_plugin", definition.kind, definition.name],
+                "contributors": ["privacy_plugin"],
+                "requirements": ["privacy-plugin"],
+                "has_full_test_suite": True,
+                "manually_reviewed_code": True,
+            }
+            for name in cls.success_keys:
+                field = cls.__fields__[name].field_info
+                field.description = field.description or describe_field(name)
             cls.metric_dependencies = (metric_name(cls.definition()),)
             register_metric_provider(cls.definition(), value_keys=cls.success_keys)
 
@@ -179,6 +191,7 @@ class PrivacyExpectation(BatchExpectation):
     ) -> dict[str, Any]:
         """Return success if the finding passed; a finding that was not evaluated is an exception for GX."""
         finding = self._reject_none_parameters(metrics[metric_name(self.definition())])
+        finding = {**finding, **self._explanations(runtime_configuration)}
         response = {
             "success": finding["status"] == "passed" and finding["passed"] is True,
             "result": {"observed_value": finding["value"], "details": finding},
@@ -190,6 +203,15 @@ class PrivacyExpectation(BatchExpectation):
                 "exception_traceback": "",
             }
         return response
+
+    def _explanations(self, runtime_configuration: dict[str, Any] | None) -> dict[str, Any]:
+        """Return what SUMMARY and COMPLETE say beyond BASIC: sentences of the declaration, no values of the table."""
+        asked = self._get_result_format(runtime_configuration)
+        form = str(asked.get("result_format", "BASIC") if isinstance(asked, dict) else asked)
+        definition = self.definition()
+        summary = {"shows": definition.shows, "hides": definition.hides}
+        complete = {"attacker": definition.attacker, "remedy": definition.remedy, "paper": definition.paper}
+        return {"SUMMARY": summary, "COMPLETE": {**summary, **complete}}.get(form.rpartition(".")[2].upper(), {})
 
     def _reject_none_parameters(self, finding: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a finding that is not evaluated if a runtime parameter is None.
