@@ -121,6 +121,7 @@ class PrivacyExpectation(BatchExpectation):
     """
 
     metric: ClassVar[str] = ""
+    library_metadata: ClassVar[dict[str, Any]] = {}
 
     row_condition: RowConditionType = None
     condition_parser: ConditionParser | None = None
