@@ -193,7 +193,8 @@ def judge(
             findings = _judge_requirements(rules, tables, others, by_region, misfit)
             clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
             notes = (*wiped_out_notes(rules, tables, hierarchies or {}), *release_notes(rules, tables))
-            notes += identifying_notes(rules, tables, rows)
+            if all(finding.status != "not_evaluated" for finding in findings):  # what cannot be measured has no notes
+                notes += identifying_notes(rules, tables, rows)
             notes += (_BY_REGION,) if by_region is not None else ()
             notes += tuple(f"column {name!r} was {one.describe()}" for name, one in rules.treatments.items())
             notes += tuple(getattr(tables.source, "notes", ()))
