@@ -203,3 +203,41 @@ def test_a_folder_of_the_name_that_is_not_ours_stays(tmp_path: Path) -> None:
     PrivateFolder(tmp_path, target).close()
     assert own.path.is_dir()
     assert (tmp_path / "elsewhere").is_dir()
+
+
+@pytest.mark.parametrize("names", [NAMES[:1], NAMES[:2]], ids=["one", "several"])
+def test_contents_are_on_the_disk_before_their_names(
+    names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, replace, unlink = os.fsync, os.replace, os.unlink
+
+    def recorded_fsync(descriptor: int) -> None:
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        inside = "folder" if path == tmp_path else "staging folder" if path.is_dir() else "file"
+        steps.append("sync journal" if ".journal" in path.name else f"sync {inside}")
+        fsync(descriptor)
+
+    def recorded_replace(source: Path, target: Path) -> None:
+        steps.append("write journal" if str(target).endswith(".journal") else f"put {Path(target).name} in place")
+        replace(source, target)
+
+    def recorded_unlink(path: Path, **options: Any) -> None:
+        if str(path).endswith(".journal"):
+            steps.append("remove journal")
+        unlink(path, **options)
+
+    monkeypatch.setattr(os, "fsync", recorded_fsync)
+    monkeypatch.setattr(os, "replace", recorded_replace)
+    monkeypatch.setattr(os, "unlink", recorded_unlink)
+    with replace_files([tmp_path / name for name in names]) as staging:
+        for path in staging:
+            path.write_text("new")
+    journal = ["sync staging folder", "sync journal", "write journal", "sync folder"]
+    assert steps == [
+        *["sync file"] * len(names),
+        *(journal if len(names) > 1 else []),
+        *(f"put {name} in place" for name in names),
+        "sync folder",
+        *(["remove journal"] if len(names) > 1 else []),
+    ]
