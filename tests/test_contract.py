@@ -147,7 +147,8 @@ SOUND |= {"itemsets": [{"sex": "f"}], "from": "synthesize", "knowledge": 1, "bel
 
 def refuses_nonsense(anonymizer: type[Anonymizer], option: str) -> bool:
     """Return whether loading a policy refuses a value of this option that cannot mean anything."""
-    given = {name: value for name, value in SOUND.items() if name in anonymizer.policy_options()}
+    required = [n for n, o in anonymizer.policy_options().items() if o.default is inspect.Parameter.empty]
+    given = {name: SOUND[name] for name in (*required, *anonymizer.required_options)}
     anonymizer.read_options(given, ["sex"])  # without the nonsense it is accepted
     try:
         anonymizer.read_options({**given, option: object()}, ["sex"])
