@@ -20,7 +20,7 @@ from privacy_plugin.requirements.requirement import Finding, show_findings
 from privacy_plugin.requirements.rules import Rules, structure_problems
 from privacy_plugin.sources import Fingerprint, Source, open_source
 from privacy_plugin.sources.bundle import Bundle
-from privacy_plugin.sources.class_profiles import has_unique_values
+from privacy_plugin.sources.class_profiles import find_unique_columns
 from privacy_plugin.sources.fingerprint import LOCAL_SCHEME, fingerprint_table
 from privacy_plugin.sources.population_join import open_snapshots
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from privacy_plugin.generalization.local_plan import LocalPlan
 
 _MOST_PORTABLE_ROWS = 1_000_000  # more rows are verified in the engine that holds them, not from an exported file
+_SEPARATE_GROUPINGS = 8
+_FETCHED_CELLS = 10_000_000
 _BY_REGION = (
     "the population was counted by the regions of the plan that made this table, which was verified on the table; an "
     "attacker is assumed to know the plan"
@@ -190,6 +192,7 @@ def judge(
                     by_region = _by_region(rules, tables, others, plan, hierarchies or {}, made_elsewhere)
             except PrivacyPluginError as problem:
                 misfit = str(problem)
+            _fetch_together(rules, tables, rows)
             findings = _judge_requirements(rules, tables, others, by_region, misfit)
             clauses = judge_clauses(rules.clauses, rules.released, tables, findings)
             notes = (*wiped_out_notes(rules, tables, hierarchies or {}), *release_notes(rules, tables))
@@ -294,9 +297,7 @@ def wiped_out_notes(rules: Rules, tables: Tables, hierarchies: Mapping[str, Hier
 
 def identifying_notes(rules: Rules, tables: Tables, rows: int) -> tuple[str, ...]:
     """Return a note on every insensitive column whose values name single rows, such as a record number."""
-    unique = [
-        name for name in rules.columns("insensitive") if rows > 1 and has_unique_values(tables.source, name, rows)
-    ]
+    unique = find_unique_columns(tables.source, rules.columns("insensitive"), rows) if rows > 1 else []
     return tuple(
         f"column {name!r} is insensitive and has another value in every row: it is released unchanged, and a person "
         "who knows one value finds its row"
@@ -403,6 +404,15 @@ def _by_region(
         require(table, population, of_columns)
         return None
     return Tables(open_source(plan.population_by_region(table, population, hierarchies)))
+
+
+def _fetch_together(rules: Rules, tables: Tables, rows: int) -> None:
+    """Group a small table once by all columns, if requirements on very many sensitive ones would each group it."""
+    sensitive = {one.sensitive for one in rules.requirements if one.sensitive is not None} - {rules.unit}
+    columns = [*rules.columns("quasi_identifier"), *sorted(sensitive)]
+    asks_often = len(sensitive) > _SEPARATE_GROUPINGS and rules.counted is None and rules.added is None
+    if asks_often and rows * len(columns) <= _FETCHED_CELLS and set(columns) <= set(tables.source.columns):
+        tables.frequencies(columns)
 
 
 def _judge_requirements(

@@ -21,6 +21,7 @@ MOST_VALUES = 1_000
 
 _SAMPLED_ROWS = 20_000
 _COMPARED_ROWS = 1_000
+_ASKED_COLUMNS = 200
 
 
 def profile_classes(
@@ -47,8 +48,22 @@ def has_one_value(source: Source, column: str) -> bool:
     return sample is not None and int(sample.repeats.sum()) == 1
 
 
-def has_unique_values(source: Source, column: str, rows: int) -> bool:
-    """Return whether every row has a value of its own in a column; first rows with a repetition decide at once."""
+def find_unique_columns(source: Source, columns: Sequence[str], rows: int) -> list[str]:
+    """Return the columns in which every row has a value of its own; first rows with a repetition decide at once.
+
+    An engine with `unique_columns` is asked for many columns at a time.
+    """
+    ask = getattr(source, "unique_columns", None)
+    if ask is None:
+        return [name for name in columns if _has_unique_values(source, name, rows)]
+    found: list[str] = []
+    for start in range(0, len(columns), _ASKED_COLUMNS):
+        asked = ask(list(columns[start : start + _ASKED_COLUMNS]), first_rows=_COMPARED_ROWS)
+        found += ask(asked) if asked and rows > _COMPARED_ROWS else asked
+    return found
+
+
+def _has_unique_values(source: Source, column: str, rows: int) -> bool:
     profile = getattr(source, "class_profiles", None)
     sample = None if profile is None else profile([column], None, first_rows=_COMPARED_ROWS)
     if profile is not None and sample is not None:
@@ -58,6 +73,15 @@ def has_unique_values(source: Source, column: str, rows: int) -> bool:
         if whole is not None:
             return bool((whole.counts == 1).all())
     return source.frequencies([column]).distinct == rows
+
+
+def choose_unique(columns: Sequence[str], rows: int, counts: Sequence[int]) -> list[str]:
+    """Return the columns without a repetition; `counts` are the present and the distinct values of each column.
+
+    One missing value is a value of its own; two of them repeat.
+    """
+    pairs = zip(columns, counts[::2], counts[1::2], strict=True)
+    return [name for name, present, distinct in pairs if present == distinct and rows - present <= 1]
 
 
 def estimate_distinct(sample: ClassProfiles) -> float:

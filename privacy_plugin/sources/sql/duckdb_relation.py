@@ -14,6 +14,7 @@ from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
 from privacy_plugin.frequency.values import Value
 from privacy_plugin.sources.arrow_coding import build_combinations, code_array, number_array, text_array, whole_numbers
+from privacy_plugin.sources.class_profiles import choose_unique
 from privacy_plugin.sources.coding import CodedColumn, build_frequency_table, require_groups, require_units
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import check_buckets, combine_buckets
@@ -82,6 +83,15 @@ class DuckDBRelation:
         terms = [self._term(name) for name in columns]
         with redact_duckdb_errors("grouping", self._relation):
             return fetch_profiles(self._query, source, columns, terms, sensitive=sensitive is not None)
+
+    def unique_columns(self, columns: Sequence[str], *, first_rows: int | None = None) -> list[str]:
+        """Return the columns that have another value in every row, or in every one of the first rows."""
+        require_columns(columns, self.columns)
+        source = ALIAS if first_rows is None else f"(SELECT * FROM {ALIAS} LIMIT {first_rows}) AS {ALIAS}"
+        with redact_duckdb_errors("counting values", self._relation):
+            query = duckdb_sql.count_values(source, [self._term(name) for name in columns])
+            (rows, *counts), *_ = self._query(query).fetchall()
+        return choose_unique(columns, rows, counts)
 
     def joined_groups(
         self,

@@ -177,6 +177,12 @@ def hash_buckets(source: str, cells: Sequence[str]) -> str:
     )
 
 
+def count_values(source: str, terms: Sequence[str]) -> str:
+    """Return the query of the number of rows, and of the present and the distinct values of every term."""
+    counts = ", ".join(f"{OWN}.count({term}), {OWN}.count(DISTINCT {term})" for term in terms)
+    return f"SELECT {ROW_COUNT}, {counts} FROM {source}"
+
+
 def select_examples(source: str, released: Sequence[str], terms: Sequence[str]) -> str:
     """Return the query of one row of every combination of values (c0, c1, ...), numbered in the column `line`."""
     labels = [f"c{position}" for position in range(len(terms))]

@@ -198,6 +198,10 @@ class FileSource:
         """Count classes by their profile in DuckDB."""
         return self._relation.class_profiles(quasi_identifiers, sensitive, first_rows=first_rows)
 
+    def unique_columns(self, columns: Sequence[str], *, first_rows: int | None = None) -> list[str]:
+        """Return the columns that have another value in every row, or in every one of the first rows."""
+        return self._relation.unique_columns(columns, first_rows=first_rows)
+
     def joined_groups(
         self,
         population: Source,
@@ -265,6 +269,8 @@ class FileSource:
 
     def _write_released(self, columns: Sequence[str], path: Path) -> "FileSource":
         """Write columns in the order of the content; a file that is the same already is copied."""
+        with self._require_unchanged():
+            pass
         source = self._place
         same = tuple(columns) == self.columns and file_suffix(path) == self._suffix and self._by_default
         if not (same and isinstance(source, Path) and source.is_file() and _file_state(source)[:3] in _ORDERED):

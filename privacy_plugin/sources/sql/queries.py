@@ -91,6 +91,20 @@ def _require_distinct_values(table: FrequencyTable, groups: Sequence[CodedColumn
         )
 
 
+def count_values(
+    dialect: Dialect, origin: Origin, columns: Sequence[SqlColumn], first_rows: int | None
+) -> sa.Select[Any]:
+    """Select the number of rows, and the number of present and of distinct values of every column."""
+    named = [dialect.equality_term(origin, column).label(f"c{number}") for number, column in enumerate(columns)]
+    rows = sa.select(*named).select_from(origin.clause)
+    if first_rows is not None:
+        rows = rows.limit(sa.literal_column(str(int(first_rows))))
+    found = rows.subquery("counted")
+    count = dialect.functions.count
+    counts = [term for value in found.c for term in (count(value), count(sa.distinct(value)))]
+    return sa.select(count(_ALL), *counts).select_from(found)
+
+
 def is_readable(dialect: Dialect, *sides: Sequence[SqlColumn]) -> bool:
     """Return whether stored values need no decoder."""
     return all(dialect.value_decoder(column) is None for columns in sides for column in columns)

@@ -12,6 +12,7 @@ from privacy_plugin.errors import SourceError, require_column, require_columns
 from privacy_plugin.frequency.class_profiles import ClassProfiles
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.frequency.table import FrequencyTable
+from privacy_plugin.sources.class_profiles import choose_unique
 from privacy_plugin.sources.coding import require_groups
 from privacy_plugin.sources.drawn_rows import build_arrow_table, check_arrival
 from privacy_plugin.sources.fingerprint import combine_buckets
@@ -37,6 +38,7 @@ from privacy_plugin.sources.sql.origin import Origin, resolve_origin, share_name
 from privacy_plugin.sources.sql.queries import (
     count_groups,
     count_people,
+    count_values,
     group_sides,
     is_comparable,
     is_readable,
@@ -149,6 +151,14 @@ class SqlTable:
             return self._dialect.count_profiles(
                 connection, self._origin, chosen, sensitive=sensitive is not None, first_rows=first_rows
             )
+
+    def unique_columns(self, columns: Sequence[str], *, first_rows: int | None = None) -> list[str]:
+        """Return the columns that have another value in every row, or in every one of the first rows."""
+        with open_connection(self._bind, "counting values") as connection:
+            chosen = self._choose_columns(connection, columns)
+            query = count_values(self._dialect, self._origin, chosen, first_rows)
+            rows, *counts = (int(number) for number in connection.execute(query).one())
+        return choose_unique(columns, rows, counts)
 
     def joined_groups(
         self,
