@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import duckdb
 import numpy as np
 import pandas as pd
@@ -30,20 +31,22 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 
 # The blocks that the tests below run, by document and language. A block that no test runs fails the first of them.
 RUN = {
-    ("README.md", "python"): 3,
     ("README.md", "yaml"): 1,
     ("data-sources.md", "python"): 1,
     ("data-sources.md", "yaml"): 1,
     ("great-expectations.md", "python"): 3,
-    ("operating.md", "python"): 3,
+    ("operating.md", "python"): 4,
     ("certificates.md", "sh"): 1,
     ("operating.md", "yaml"): 1,
+    ("policy.md", "python"): 1,
     ("policy.md", "yaml"): 5,
-    ("randomized-releases.md", "yaml"): 2,
+    ("randomized-releases.md", "yaml"): 3,
     ("releases-over-time.md", "python"): 2,
     ("releases-over-time.md", "yaml"): 1,
     ("tutorial.md", "python"): 1,
     ("tutorial.md", "yaml"): 1,
+    ("tutorial-dagster.md", "python"): 1,
+    ("tutorial-great-expectations.md", "python"): 3,
     ("rows-and-people.md", "python"): 2,
     ("rows-and-people.md", "yaml"): 2,
     ("which-metric.md", "python"): 1,
@@ -246,31 +249,48 @@ def run(texts: list[str]) -> dict[str, Any]:
     """Run blocks one after the other in one module; return its names."""
     names: dict[str, Any] = {}
     for text in texts:
-        exec(compile(text, "README.md", "exec"), names)
+        exec(compile(text, "document", "exec"), names)
     return names
 
 
-def test_the_python_of_the_readme(folder: Path) -> None:
-    names = run(blocks(ROOT / "README.md", "python")[:1])
+@pytest.fixture
+def visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the table and the policy of the tutorial, in which the other tutorials begin."""
+    document = ROOT / "docs" / "tutorial.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVACY_PLUGIN_KEY", TEST_KEY)
+    run(blocks(document, "python"))
+    (tmp_path / "policy.yaml").write_text(blocks(document, "yaml")[0], encoding="utf-8")
+    return tmp_path
+
+
+def test_the_python_of_policy_md(folder: Path) -> None:
+    names = run(blocks(ROOT / "docs" / "policy.md", "python"))
     assert not names["verdict"].passed
     assert names["policy"].judge(names["released"]).passed
 
 
-def test_the_pipeline_of_the_readme(folder: Path) -> None:
-    (pipeline,) = (text for text in blocks(ROOT / "README.md", "python") if "dagster" in text)
-    with duckdb.connect("warehouse.duckdb") as connection:
-        connection.execute("CREATE TABLE visits AS SELECT * FROM read_csv('visits.csv', all_varchar = true)")
+def test_the_tutorial_of_dagster(visits: Path) -> None:
+    """The table as it is fails and is not released, also not alone; the anonymized table is released."""
+    (pipeline,) = blocks(ROOT / "docs" / "tutorial-dagster.md", "python")
     job = run([pipeline])["defs"].resolve_implicit_global_asset_job_def()
-    assert job.execute_in_process().success
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert not job.execute_in_process(instance=instance, raise_on_error=False).success
+        alone = [dg.AssetKey("visits_as_is_release")]
+        again = job.execute_in_process(instance=instance, asset_selection=alone, raise_on_error=False)
+        assert not again.success
     with duckdb.connect("warehouse.duckdb") as connection:
+        tables = {name for (name,) in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         released = connection.execute("SELECT * FROM visits_release").df()
+    assert tables == {"visits", "visits_as_is", "visits_anonymized", "visits_release"}
     assert pp.Policy.load("policy.yaml").judge(released).passed
 
 
 def test_the_partitions_of_the_night(folder: Path) -> None:
-    observed, guards, pipeline = blocks(ROOT / "docs" / "operating.md", "python")
+    observed, scores, guards, pipeline = blocks(ROOT / "docs" / "operating.md", "python")
     assert not any(spec.blocking for spec in run([observed])["observed"].check_specs)
     assert "dashboard" in run([guards])
+    assert run([scores])["scores"].key == dg.AssetKey("visits_scores")
     with duckdb.connect("warehouse.duckdb") as connection:
         for clinic in ("north", "south"):
             connection.execute(f"CREATE TABLE visits_{clinic} AS FROM read_csv('visits.csv', all_varchar = true)")
@@ -301,16 +321,25 @@ def test_the_dbt_project_of_data_sources(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.great_expectations
-def test_the_expectations_of_the_readme(folder: Path) -> None:
-    first, *_, last = blocks(ROOT / "README.md", "python")
-    names = run([first, last])
-    assert names["validate"](names["policy"], names["released"]).success
+def test_the_tutorial_of_great_expectations(visits: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = ROOT / "docs" / "tutorial-great-expectations.md"
+    anonymize, report = commands(document)
+    first, whole, stored = blocks(document, "python")
+    names = run([first])
+    assert capsys.readouterr().out.splitlines()[-1] == "False 1"
+    assert CliRunner().invoke(app, anonymize).exit_code == 0
+    capsys.readouterr()
+    names = run([first, whole, stored])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line for line in printed if line in ("True", "False")] == ["False", "True"]
+    assert names["outcome"].success, names["outcome"].reasons
+    assert list(visits.glob("quality/gx/uncommitted/data_docs/**/index.html"))
+    assert CliRunner().invoke(app, report).exit_code == 0
 
 
 @pytest.mark.great_expectations
 def test_the_python_of_great_expectations(folder: Path) -> None:
-    names = run([blocks(ROOT / "README.md", "python")[0]])
-    names["released"].to_csv("released.csv", index=False)
+    assert CliRunner().invoke(app, commands(ROOT / "README.md")[2]).exit_code == 0  # anonymize
     names = run(blocks(ROOT / "docs" / "great-expectations.md", "python"))
     assert names["outcome"].success, names["outcome"].reasons
 
