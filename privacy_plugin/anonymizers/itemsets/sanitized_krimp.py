@@ -101,7 +101,7 @@ def sanitized_krimp(released: Synthesis | RandomizedCells, *, support: Any = "1/
     >>> from privacy_plugin.frequency import FrequencyTable
     >>> people = FrequencyTable.from_rows(["sex", "smokes"], [("f", "no"), ("m", "yes")] * 500)
     >>> found = sanitized_krimp(randomize_cells(people, epsilon=9), support="1/10")
-    >>> [sorted(itemset.values()) for itemset in found.itemsets], str(found.ledger)
+    >>> sorted(sorted(itemset.values()) for itemset in found.itemsets), str(found.ledger)
     ([['f', 'no'], ['m', 'yes']], 'epsilon 9 a cell (epsilon 18 a row)')
     """
     from privacy_plugin.metrics.itemsets.itemsets import closed_itemsets

@@ -229,8 +229,10 @@ def disclosure_witness(
     ones are taken and `is_maximum` is False. Cost: as `exact_disclosure_curve`.
 
     >>> found = disclosure_witness(offsets=[0, 3], value_counts=[2, 2, 1], knowledge=1)
-    >>> found.target, found.antecedents, found.disclosure
-    (Atom(bucket=0, person=0, value=0), (Atom(bucket=0, person=0, value=1),), Fraction(2, 3))
+    >>> found.target, found.disclosure
+    (Atom(bucket=0, person=0, value=0, copy=0), Fraction(2, 3))
+    >>> found.antecedents
+    (Atom(bucket=0, person=0, value=1, copy=0),)
     """
     return worst_knowledge(offsets=offsets, value_counts=value_counts, knowledge=knowledge, limit=limit)[1]
 

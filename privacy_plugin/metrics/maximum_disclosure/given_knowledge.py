@@ -62,7 +62,7 @@ def disclosure_of_given_knowledge(
     >>> disclosure_of_given_knowledge(
     ...     offsets=[0, 3, 7], value_counts=[2, 2, 1, 2, 1, 1, 1], implications=[rule]
     ... )
-    GivenDisclosure(target=Atom(bucket=0, person=1, value=0), disclosure=Fraction(10, 19))
+    GivenDisclosure(target=Atom(bucket=0, person=1, value=0, copy=0), disclosure=Fraction(10, 19))
     """
     starts, counts = validated_buckets(offsets=offsets, value_counts=value_counts)
     buckets = [counts[first:last].tolist() for first, last in pairwise(starts)]
