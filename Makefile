@@ -62,7 +62,7 @@ types: .venv/dev
 docs: .venv/dev
 	$(BIN)/python -m pytest -q --doctest-modules privacy_plugin
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	$(BIN)/pdoc --output-directory site/api privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
+	PDOC_ALLOW_EXEC=1 $(BIN)/pdoc --output-directory site/api privacy_plugin privacy_plugin.orchestration privacy_plugin.expectations
 
 dist: .venv/dev
 	rm -rf dist

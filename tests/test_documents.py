@@ -118,6 +118,15 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_every_page_can_be_found() -> None:
+    """A page of the site is in its navigation and in the table of its first page."""
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    nav = re.findall(r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert Counter(nav) == Counter(pages)
+    first = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert [page for page in sorted(pages - {"index.md"}) if f"]({page})" not in first] == []
+
+
 def test_every_command_is_shown() -> None:
     text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     known = [str(command.name or getattr(command.callback, "__name__", "")) for command in app.registered_commands]
