@@ -1,5 +1,7 @@
 """Every policy, command and Python block of the documents is run as it is printed; every path and link exists."""
 
+import ast
+import importlib.util
 import os
 import re
 import shlex
@@ -36,6 +38,7 @@ RUN = {
     ("data-sources.md", "yaml"): 1,
     ("great-expectations.md", "python"): 3,
     ("operating.md", "python"): 4,
+    ("certificates.md", "python"): 1,
     ("certificates.md", "sh"): 1,
     ("operating.md", "yaml"): 1,
     ("policy.md", "python"): 1,
@@ -376,7 +379,7 @@ def test_rows_and_people() -> None:
 def test_the_shell_recipe_of_certificates(folder: Path) -> None:
     """The recipe runs in a real shell; a table that changed after it was certified stops it."""
     (recipe,) = blocks(ROOT / "docs" / "certificates.md", "sh")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = shell_environment()
     done = subprocess.run(["sh", "-c", recipe], cwd=folder, env=environment, check=False)
     assert done.returncode == 0
     changed = re.sub(r"(?m)^(privacy-plugin release)", "mv other.parquet candidate.parquet\n\\1", recipe)
@@ -385,3 +388,61 @@ def test_the_shell_recipe_of_certificates(folder: Path) -> None:
     stopped = subprocess.run(["sh", "-c", changed], cwd=folder, env=environment, check=False)
     assert stopped.returncode == 1
     assert (folder / "release.parquet").read_bytes() == before
+
+
+def test_the_commands_of_the_airflow_dag(folder: Path) -> None:
+    """The tasks, in the order of the DAG and each in a shell, as a BashOperator runs them; a refusal fails its task."""
+    tasks, order = airflow_tasks()
+    assert order == ["anonymize", "certify", "release"]
+    environment = shell_environment()
+
+    def outcomes() -> list[int]:
+        return [
+            subprocess.run(["bash", "-c", tasks[name]], cwd=folder, env=environment, check=False).returncode
+            for name in order
+        ]
+
+    assert outcomes() == [0, 0, 0]
+    verify = ["privacy-plugin", "verify", "release.parquet", "--certificate", "visits.certificate.json"]
+    assert subprocess.run(verify, cwd=folder, env=environment, check=False).returncode == 0
+    before = (folder / "release.parquet").read_bytes()
+    tasks["anonymize"] = "cp visits.csv candidate.csv && mv candidate.csv candidate.parquet"
+    assert outcomes()[1:] != [0, 0]
+    assert (folder / "release.parquet").read_bytes() == before
+
+
+def test_the_airflow_dag_in_airflow(folder: Path) -> None:
+    """All of it in Airflow itself, where that is installed; it cannot share an environment with all that we need."""
+    if importlib.util.find_spec("airflow") is None:
+        pytest.skip("apache-airflow is not installed: the commands of the DAG run above, Airflow itself does not")
+    (text,) = blocks(ROOT / "docs" / "certificates.md", "python")
+    text = text.replace('folder = "."', f"folder = {str(folder)!r}")
+    (folder / "dags").mkdir()
+    (folder / "dags" / "release_visits.py").write_text(text, encoding="utf-8")
+    environment = {**shell_environment(), "AIRFLOW_HOME": str(folder / "airflow")}
+    environment |= {"AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+    for command in (["db", "migrate"], ["dags", "test", "release_visits"]):
+        subprocess.run([sys.executable, "-m", "airflow", *command], cwd=folder, env=environment, check=True)
+    assert list(folder.glob("release.parquet.*.certificate.json"))
+
+
+def airflow_tasks() -> tuple[dict[str, str], list[str]]:
+    """Parse the DAG: the command of each task, and the order in which they run."""
+    (text,) = blocks(ROOT / "docs" / "certificates.md", "python")
+    (dag,) = [node for node in ast.parse(text).body if isinstance(node, ast.With)]
+    tasks, order = {}, []
+    for node in dag.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            given = {keyword.arg: keyword.value for keyword in node.value.keywords}
+            tasks[ast.unparse(node.targets[0])] = ast.literal_eval(given["bash_command"])
+            assert ast.literal_eval(given["task_id"]) == ast.unparse(node.targets[0])
+            assert ast.unparse(given["cwd"]) == "folder"
+        else:
+            order = ast.unparse(node).split(" >> ")
+    assert sorted(tasks) == sorted(order)
+    return tasks, order
+
+
+def shell_environment() -> dict[str, str]:
+    """The environment of a shell that finds the command of this installation."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
