@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, SourceError
 from privacy_plugin.sources import open_source
 from tests.sources.test_files import rows, write
@@ -228,3 +229,20 @@ def test_what_is_written_is_what_was_read(suffix: str, tmp_path: Path) -> None:
     assert again.fingerprint() == published.fingerprint()
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f"again{suffix}", "in.parquet", f"out{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "jsonl", "jsonl.gz", "xlsx"])
+def test_a_pair_of_tables_belongs_together_in_every_kind_of_file(suffix: str, tmp_path: Path) -> None:
+    """Buckets are numbers in both tables, also where a file keeps numbers and text apart."""
+    policy = pp.Policy.from_dict(
+        {
+            "dataset": "visits",
+            "columns": {"age": "quasi_identifier", "illness": "sensitive"},
+            "requirements": [{"maximum_disclosure": {"knowledge": 0, "at_most": 0.5}}],
+            "anonymize": {"method": "bucketize", "knowledge": 0, "below": 0.6},
+        }
+    )
+    data = lines(tmp_path, *({"age": 20 + number, "illness": ["flu", "gout"][number % 2]} for number in range(6)))
+    made = anonymize(open_source(data), policy=policy, target=str(tmp_path / f"release.{suffix}")).made
+    verdict = policy.judge(made)
+    assert verdict.passed, verdict.reasons

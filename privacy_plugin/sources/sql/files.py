@@ -297,7 +297,7 @@ class FileSource:
         with replace_files(paths) as temporaries, self._require_unchanged():
             tables = make(self.frequencies(columns))
             for wanted, temporary in zip(tables, temporaries, strict=True):
-                if isinstance(wanted, FrequencyTable) and temporary.suffix.lower() != ".parquet":
+                if isinstance(wanted, FrequencyTable) and file_suffix(temporary).startswith(SEPARATED):
                     wanted = convert_to_text(wanted)
                 _write_file(self._relation.select_rows(wanted), temporary)
             verify([FileSource(temporary) for temporary in temporaries])
