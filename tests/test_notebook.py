@@ -7,6 +7,7 @@ import pandas as pd
 from nbclient import NotebookClient
 
 import privacy_plugin as pp
+from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.registry import ANONYMIZERS
 from privacy_plugin.description import Described, Description
 from tests.test_contract import result_of
@@ -44,6 +45,28 @@ def test_plans_are_tables_without_values() -> None:
         html = plan._repr_html_()
         assert "age" in html
         assert SECRET not in html
+
+
+def test_the_texts_that_a_notebook_saves_with_its_page_have_no_values() -> None:
+    """Jupyter writes the text of a result into the file next to its HTML."""
+    column = {"role": "quasi_identifier", "hierarchy": {"intervals": {"start": 0, "stop": 100, "widths": [50]}}}
+    policy = pp.Policy.from_dict(
+        {
+            "dataset": "visits",
+            "columns": {"age": column, "illness": "sensitive"},
+            "requirements": [
+                {"k_anonymity": {"at_least": 4}},
+                {"maximum_disclosure": {"knowledge": 0, "at_most": 0.6, "weights": {SECRET: 1, "otherwise": 0.5}}},
+            ],
+            "anonymize": {"method": "generalize"},
+        }
+    )
+    made = anonymize(TABLE, policy=policy)
+    verdict = policy.judge(made.made)
+    assert verdict.passed
+    for result in (made, made.plan, verdict, *verdict.findings):
+        assert SECRET not in repr(result)
+        assert SECRET not in str(result)
 
 
 def test_what_every_method_makes_is_shown() -> None:

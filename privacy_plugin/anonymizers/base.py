@@ -114,10 +114,10 @@ class Anonymized:
     """The anonymized table (a frame, or the source of the target) and how it was made.
 
     `plan` is the result where it can be saved and applied again. A randomized method also has a `cost`, and the budget
-    `remaining` for the dataset afterwards.
+    `remaining` for the dataset afterwards. Its text has no row of the table: a notebook saves that text with its page.
     """
 
-    made: Any
+    made: Any = field(repr=False)
     method: str
     makes: str
     left_out: tuple[str, ...]

@@ -32,7 +32,7 @@ class Requirement:
 
     metric: str
     limit: Limit
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)  # weights and distributions name values
     sensitive: str | None = None
     attributes: tuple[str, ...] | None = None
     origin: str | None = None
