@@ -111,6 +111,8 @@ def _require_free(place: str, *, exists: bool, force: bool) -> None:
 
 
 def _is_same_file(path: FilePlace, other: FilePlace) -> bool:
+    if isinstance(path, LakeTable):
+        return path.is_same(other)
     if not (isinstance(path, Path) and isinstance(other, Path)):
         return str(path) == str(other)
     if path.exists() and other.exists():

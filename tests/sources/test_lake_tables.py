@@ -152,3 +152,15 @@ def test_other_columns_of_an_iceberg_table_are_refused(catalog: Any, tmp_path: P
     pq.write_table(VISITS, tmp_path / "visits.parquet")
     with pytest.raises(ParameterError, match="has other columns"):
         open_source(tmp_path / "visits.parquet").publish("iceberg:house/clinic.other", columns=["age"], verify=accept)
+
+
+def test_a_delta_table_is_not_replaced_by_its_own_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may be spelled in several ways."""
+    write_deltalake(str(tmp_path / "visits"), VISITS)
+    (tmp_path / "link").symlink_to(tmp_path / "visits")
+    monkeypatch.chdir(tmp_path)
+    for source in ("delta:visits", tmp_path / "visits"):
+        for target in (f"delta:{tmp_path}/visits", "delta:visits/", "delta:link"):
+            with pytest.raises(ParameterError, match="is the source itself"):
+                open_source(source).publish(target, columns=["age"], verify=accept)
+    assert DeltaTable(str(tmp_path / "visits")).version() == 0

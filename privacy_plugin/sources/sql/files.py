@@ -337,7 +337,7 @@ class FileSource:
             raise ParameterError("a file needs a target; pass a path that ends in .csv, .tsv, .parquet or .jsonl")
         place = parse_place(target)
         if isinstance(place, LakeTable):
-            if str(place) == str(self._place):
+            if place.is_same(self._place):
                 raise ParameterError(f"the target {target!r} is the source itself; name another table")
             return place
         require_format(place)

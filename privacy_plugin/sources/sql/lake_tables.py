@@ -1,5 +1,6 @@
 """Delta and Iceberg tables: read as one snapshot, replaced by one commit; what older snapshots keep is named."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,16 @@ class LakeTable:
     def name(self) -> str:
         """The last part of the address."""
         return self.address.rstrip("/").rpartition("/")[2]
+
+    def is_same(self, other: object) -> bool:
+        """Return whether another address is of the same table, also where its folder is spelled otherwise."""
+        if not isinstance(other, LakeTable) or self.kind != other.kind:
+            return False
+        return self.address == other.address if self.kind == ICEBERG else self._resolved() == other._resolved()
+
+    def _resolved(self) -> str:
+        place = parse_location(self.address)
+        return str(place) if isinstance(place, ObjectPath) else os.path.realpath(place)
 
     def exists(self) -> bool:
         """Return whether there is such a table."""
