@@ -50,6 +50,12 @@ def _private_releases(found: "tuple[Spend, ...]", privacy_unit: str, dataset: st
 
 
 def _account(ledger: "BudgetLedger", made: "Spend", delta: Fraction) -> Account:
+    others = [unit for unit in ledger.units(made.dataset) if unit != made.unit]
+    if others:
+        raise BudgetError(
+            f"{made.dataset!r} was also drawn from per {', '.join(others)}, which the account per {made.unit} does not "
+            "count; spend from a dataset by one unit only"
+        )
     place = {"dataset": made.dataset, "unit": made.unit}
     total, (spends, unfinished, tests) = ledger.total(**place), ledger.counts(**place)
     spent, bound = total.within(delta)

@@ -143,9 +143,7 @@ class BudgetLedger:
         with self._transaction("written") as connection:
             if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
                 return
-            if (
-                self._engine.url.get_backend_name() == "postgresql"
-            ):  # SQLite has locked the file: one new name at a time
+            if self._engine.url.get_backend_name() == "postgresql":  # SQLite locks its file: one new name at a time
                 connection.exec_driver_sql(f"LOCK TABLE {CAPS.name} IN SHARE ROW EXCLUSIVE MODE")
                 if connection.execute(sa.update(CAPS).where(where).values(**amount)).rowcount:
                     return
@@ -168,6 +166,13 @@ class BudgetLedger:
         """Return the sums of all spends; every reservation counts, committed or not."""
         with self._transaction("read") as connection:
             return _total(connection, dataset, unit)
+
+    def units(self, dataset: str) -> tuple[str, ...]:
+        """Return the privacy units by which a dataset was drawn from."""
+        spent = (TOTALS.c.dataset == dataset) & (TOTALS.c.spends > 0)
+        query = sa.select(TOTALS.c.unit).where(spent).distinct().order_by(TOTALS.c.unit)
+        with self._transaction("read") as connection:
+            return tuple(connection.execute(query).scalars())
 
     def counts(self, *, dataset: str, unit: str) -> tuple[int, int, int]:
         """Return how many spends there are, how many never reported their end, and how many are tests."""
