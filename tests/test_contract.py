@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from privacy_plugin.anonymizers.registry import ANONYMIZERS
 from privacy_plugin.errors import PrivacyPluginError
 from privacy_plugin.metrics.registry import Metric, metrics
 from privacy_plugin.requirements.limits import _FITTING
+from tests.anonymizer_results import result_of
 from tests.method_cases import METHOD_CASES
 
 pytestmark = pytest.mark.great_expectations
@@ -118,15 +119,6 @@ def test_every_missing_part_is_named() -> None:
         "one class in privacy_plugin.expectations",
     ):
         assert part in missing
-
-
-def result_of(anonymizer: type[Anonymizer]) -> Any:
-    """Return the class of what an anonymizer makes, as its method is annotated."""
-    if issubclass(anonymizer, RandomizedMethod):
-        return get_args(get_type_hints(anonymizer.prepare)["return"])[-1]
-    if issubclass(anonymizer, RecodingMethod):
-        return get_type_hints(anonymizer.search)["return"]
-    return get_type_hints(anonymizer.function)["return"]
 
 
 def wanted_of_result(anonymizer: type[Anonymizer]) -> list[str]:

@@ -27,9 +27,7 @@ from privacy_plugin.orchestration import PrivacyGateComponent
 from privacy_plugin.requirements.specification import RULES
 from tests.certificates import TEST_KEY
 from tests.dbt_projects import run_dbt, write_project
-
-ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+from tests.documents import DOCUMENTS, ROOT, blocks, policies
 
 # The blocks that the tests below run, by document and language. A block that no test runs fails the first of them.
 RUN = {
@@ -56,14 +54,6 @@ RUN = {
     ("which-metric.md", "yaml"): 1,
 }
 FOLDERS = ("privacy_plugin", "tests", "benchmarks", "docs", "expectations")
-
-
-def blocks(document: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-
-
-def policies() -> list[str]:
-    return [text for document in DOCUMENTS for text in blocks(document, "yaml") if "dataset:" in text]
 
 
 @pytest.fixture

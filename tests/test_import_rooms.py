@@ -30,7 +30,7 @@ OUTSIDE = {
     "text_files.py": set(),
     "atomic_write.py": set(),
     "description.py": set(),
-    "compiled.py": {"numba"},
+    "compiled.py": {"numba", "numpy"},
     "frequency": {"numpy"},
     "metrics": {"numpy", "numba"},
     "generalization": {"numpy", "numba"},

@@ -10,7 +10,7 @@ import privacy_plugin as pp
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.anonymizers.registry import ANONYMIZERS
 from privacy_plugin.description import Described, Description
-from tests.test_contract import result_of
+from tests.anonymizer_results import result_of
 
 NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
 SECRET = "hepatitis"

@@ -192,10 +192,13 @@ class PrivacyExpectation(BatchExpectation):
     ) -> dict[str, Any]:
         """Return success if the finding passed; a finding that was not evaluated is an exception for GX."""
         finding = self._reject_none_parameters(metrics[metric_name(self.definition())])
-        finding = {**finding, **self._explanations(runtime_configuration)}
         response = {
             "success": finding["status"] == "passed" and finding["passed"] is True,
-            "result": {"observed_value": finding["value"], "details": finding},
+            "result": {
+                "observed_value": finding["value"],
+                "details": finding,
+                **self._explanations(runtime_configuration),
+            },
         }
         if finding["status"] == "not_evaluated":
             response["exception_info"] = {
@@ -212,7 +215,8 @@ class PrivacyExpectation(BatchExpectation):
         definition = self.definition()
         summary = {"shows": definition.shows, "hides": definition.hides}
         complete = {"attacker": definition.attacker, "remedy": definition.remedy, "paper": definition.paper}
-        return {"SUMMARY": summary, "COMPLETE": {**summary, **complete}}.get(form.rpartition(".")[2].upper(), {})
+        said = {"SUMMARY": summary, "COMPLETE": {**summary, **complete}}.get(form.rpartition(".")[2].upper())
+        return {} if said is None else {"explanation": said}
 
     def _reject_none_parameters(self, finding: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a finding that is not evaluated if a runtime parameter is None.

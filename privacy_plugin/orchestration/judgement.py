@@ -1,7 +1,7 @@
 """Judge one snapshot, record the signed verdict, write the report; optionally run Great Expectations too."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,7 +125,9 @@ def _write_report(
         compared = original is not None and policy.rules.compares_with_original
         name = gate.to_user_string()
         path = certificates.report_path(gate, verdict.partition)
-        with opened():
+        with ExitStack() as stack:
+            with suppress(PrivacyPluginError):  # a gate that is closed for want of its ledger has a report too
+                stack.enter_context(opened())
             write_report(
                 path,
                 policy=policy,

@@ -212,7 +212,7 @@ def test_a_refusal_comes_before_anything_is_spent(case: str) -> None:
     assert ledger.entries() == ()
 
 
-@pytest.mark.parametrize("target", [None, "made.xlsx", "nowhere/made.csv", "raw.csv", "folder.csv"])
+@pytest.mark.parametrize("target", [None, "made.docx", "nowhere/made.csv", "raw.csv", "folder.csv"])
 def test_a_file_that_cannot_be_written_costs_nothing(
     target: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,7 +349,7 @@ def test_a_randomized_method_refuses_a_saved_plan() -> None:
         ({"requirements": [{"privacy_budget": {"at_most": 2, "privacy_unit": "row"}}]}, "alone does not meet"),
         ({"requirements": [{"privacy_budget": {"below": 1, "privacy_unit": "row", "delta": 0.1}}]}, "alone does not"),
         ({"anonymize": {"max_suppression": 0.1}}, "no generalization meets it"),
-        ({"columns": {"sex": "quasi_identifier", "patient": "unit"}}, "defined for one row per person"),
+        ({"columns": {"sex": "quasi_identifier", "patient": "unit"}}, "add rows_a_person"),
         (
             {"columns": {"sex": "quasi_identifier", "ill": "sensitive"}, "anonymize": EPSILON_SAFE},
             "publishes generalized columns only; 'sex', 'ill' must be",

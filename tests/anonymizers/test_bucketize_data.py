@@ -48,7 +48,8 @@ def rows_of(data):
             query = sa.select(sa.literal_column("*")).select_from(data.selectable)
             return [tuple(row) for row in connection.execute(query).all()]
     if isinstance(data, FileSource):
-        data = duckdb.sql(f"SELECT * FROM '{data._path}'" if data._path.suffix == ".parquet" else _csv(data._path))
+        path = str(data._place)
+        data = duckdb.sql(f"SELECT * FROM '{path}'" if path.endswith(".parquet") else _csv(path))
     if type(data).__name__ == "DuckDBPyRelation":
         return data.fetchall()
     if hasattr(data, "toArrow"):

@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 
 from tests.cli.conftest import Run, people, words
-from tests.policy.test_data_contract import contract, rule, visits, write
+from tests.policy.contracts import contract, rule, visits, write
 
 
 def test_check_and_init_read_a_contract(tmp_path: Path, run: Run) -> None:

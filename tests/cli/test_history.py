@@ -110,7 +110,7 @@ def test_reservations_are_cleared_releases_purged_and_people_erased(
         )
         assert done.exit_code == 0
         assert f'"erased": {str(erased).lower()}' in done.output
-    assert document(run("history", "purge", "--before", "2999-01-01", *using, "--json")) == {"purged": 1}
+    assert document(run("history", "purge", "--before", "2999-01-01", *using, "--json")) == {"version": 1, "purged": 1}
     assert run("history", "purge", "--before", "yesterday", *using).exit_code == 2
     assert history.releases()[0].purged_at
 

@@ -19,6 +19,7 @@ from tests.randomized_policies import EPSILON_SAFE, RESPONSE, SYNTHESIZE, people
 CAP = ["--dataset", "visits", "--set-cap", "2", "--delta", "0.01"]
 DOMAINS = {"sex": ["f", "m"], "zip": ["100", "101", "102", "109"]}
 DECLARED = {**SYNTHESIZE, "domains": DOMAINS}
+MADE = ("version", "method", "left_out", "drawn", "spent", "remaining", "verdict", "kept")
 WRITTEN = ("passed", "output", "plan_file", "report")
 
 
@@ -109,7 +110,7 @@ def test_neighbouring_tables_show_nothing_of_their_own_verdicts(
             for text in (page, made.output):
                 assert "as it is" not in text
             if shown:
-                assert set(document(made)) == {"method", "left_out", "drawn", "spent", "remaining", "verdict", *WRITTEN}
+                assert set(document(made)) == {*MADE, *WRITTEN}
         again = place / "again.html"
         compared = run(
             *("report", place / "visits.csv", "-p", place / "policy.yaml", "-o", again, "--force"),

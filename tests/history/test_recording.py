@@ -27,8 +27,9 @@ PUBLISH_AND_WAIT = """
     from privacy_plugin.history.in_use import using_history
     from privacy_plugin.history.recording import recording
     from privacy_plugin.sources import sql_table
-    from tests.history.releases import KEY
-    from tests.history.test_recording import POLICY
+    from tests.history.releases import KEY, policy_of
+
+    POLICY = policy_of({"across_releases": {}})
 
     address, database, pause = sys.argv[1:]
     source = sql_table(sa.create_engine(database), "visits")

@@ -206,7 +206,7 @@ def test_the_expectation_is_strict():
         {"below": 0.3, "statistic": "median"},
         {"below": 0.3, "danger": {"age": 2}},
         {"below": 0.3, "roles": {"age": "identifier"}},
-        {"below": 0.3, "unit": "person"},
+        {"below": 0.3, "unit": 3},
         {"at_least": 0.3},
         {},
     ):

@@ -31,6 +31,7 @@ def test_given_knowledge_equals_brute_force(table: list[list[str]], data: st.Dat
             st.just(bucket),
             st.integers(0, len(table[bucket]) - 1),
             st.integers(0, len(values_of(table[bucket])) - 1),
+            st.just(0),
         )
     )
     sides = st.lists(atoms, min_size=1, max_size=2).map(tuple)

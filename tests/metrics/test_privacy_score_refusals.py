@@ -41,7 +41,6 @@ from tests.metrics.score_frames import VISITS, score
         ({"bins": {"city": [10, 0]}}, HierarchyError, "ascending"),
         ({"bins": {"city": [0, 10]}}, HierarchyError, "does not cover 2 value"),
         ({"generalized": {"city": "tree"}}, ParameterError, "a hierarchy"),
-        ({"unit": "person"}, ParameterError, "unit"),
         ({"liklihood": {}}, ParameterError, "liklihood"),
     ],
 )

@@ -18,7 +18,8 @@ def judged_epsilon(
         and spend["unit"] == unit
         and dataset in (None, spend["dataset"])
     }
-    if not books:
+    units = {(spend["dataset"], spend["unit"]) for spend in spends}
+    if not books or any(name in books and other != unit for name, other in units):
         return "closed"
     sums = []
     for name in books:

@@ -17,7 +17,7 @@ from privacy_plugin.errors import PolicyError
 from privacy_plugin.metrics.registry import metrics
 from privacy_plugin.policy import policy as policy_file
 from privacy_plugin.policy.schema import policy_schema, verdict_schema
-from tests.test_documents import policies
+from tests.documents import policies
 
 VALID = Draft202012Validator(policy_schema())
 PLAIN: dict[str, Any] = {

@@ -16,7 +16,7 @@ import privacy_plugin as pp
 from privacy_plugin.anonymizers.anonymize import anonymize
 from privacy_plugin.errors import ColumnError, ParameterError, PrivacyPluginError, SourceError
 from privacy_plugin.sources import open_source
-from tests.sources.test_files import rows, write
+from tests.sources.small_files import rows, write
 
 
 def lines(folder: Path, *objects: Any, name: str = "data.jsonl") -> Path:

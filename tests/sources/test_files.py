@@ -14,18 +14,7 @@ from privacy_plugin.errors import ColumnError, ParameterError, SourceError
 from privacy_plugin.frequency.recoding import Recoding
 from privacy_plugin.sources import frequency_table, open_source
 from privacy_plugin.sources.sql import file_formats
-
-
-def write(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def rows(path: Any) -> list[tuple[Any, ...]]:
-    source = open_source(path)
-    table = source.frequencies(source.columns)
-    return [table.values(i) for i in range(table.distinct) for _ in range(table.counts[i])]
+from tests.sources.small_files import rows, write
 
 
 @pytest.mark.parametrize(

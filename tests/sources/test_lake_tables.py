@@ -16,7 +16,7 @@ from privacy_plugin.errors import ParameterError, PrivacyPluginError, SourceErro
 from privacy_plugin.locations import parse_location
 from privacy_plugin.sources import open_source
 from tests.object_stores import s3_bucket
-from tests.sources.test_files import rows
+from tests.sources.small_files import rows
 
 VISITS = pa.table({"age": [30, 30, 41], "city": ["Bern", "Bern", None]})
 POLICY = {"dataset": "visits", "columns": {"age": "quasi_identifier", "city": "sensitive"}}
