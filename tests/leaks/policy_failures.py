@@ -149,7 +149,7 @@ def domains_of_a_policy_that_lack_values(folder: Path) -> Scene:
 
 @failure(*ENTRY_POINTS, message="needs epsilon")
 def a_budget_that_is_spent(folder: Path) -> Scene:
-    address = _ledger(folder, epsilon=0.5)
+    address = _ledger(folder, epsilon=0.01)
     return Scene(data=written(folder), policy=policy(BUDGET, anonymize=SYNTHESIZE), ledger=address)
 
 
